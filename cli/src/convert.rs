@@ -116,7 +116,7 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
             .into());
     }
     let project = shell.project()?;
-    // A file of properties that starts an application may lie elsewhere, by any name.
+    // A properties file that starts an application may be in another folder and have any name.
     let search = project.definitions_with_callers(&arguments.paths)?;
     let mut given = arguments.properties.given();
     if given.define.iter().all(|(name, _)| name != "user.name") {
@@ -183,7 +183,7 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
     Ok(Exit::fault_if(lost > 0 || stale > 0 || wrong > 0))
 }
 
-/// What becomes of files that differ.
+/// Returns what to do with files that differ.
 fn mode(arguments: &Arguments) -> Mode {
     match (arguments.diff, arguments.check) {
         (true, _) => Mode::Diff,
@@ -192,7 +192,8 @@ fn mode(arguments: &Arguments) -> Mode {
     }
 }
 
-/// How the coordinators are ended where Airflow begins. The end is no nominal time itself, and actions before it that still wait go on.
+/// Prints how to end the coordinators when Airflow takes over. The end itself is not a nominal time of theirs, and
+/// earlier actions that are still waiting go on.
 fn tell_cut_over(units: &[Unit], cut_over: Instant, shell: &mut Shell) -> miette::Result<()> {
     if units.iter().all(|unit| unit.coordinator.is_none()) {
         shell.say("--cut-over has no effect: no coordinator is converted");
@@ -225,7 +226,7 @@ fn tell_cut_over(units: &[Unit], cut_over: Instant, shell: &mut Shell) -> miette
     Ok(())
 }
 
-/// Says what the scenarios came to; how many differ.
+/// Prints the results of the scenarios. Returns the number of those that differ.
 fn tell_proof(proof: &prove::Proof, shell: &mut Shell) -> miette::Result<usize> {
     let mut wrong = 0;
     for one in proof {
@@ -263,14 +264,14 @@ fn tell_proof(proof: &prove::Proof, shell: &mut Shell) -> miette::Result<usize> 
     Ok(wrong)
 }
 
-/// Says what is lost, and sums up; how much of it is not allowed.
+/// Prints the losses and a summary. Returns the number of losses that are not allowed.
 fn tell(
     conversions: &[Conversion],
     allowed: &[String],
     shell: &mut Shell,
 ) -> miette::Result<usize> {
     let mut lost = 0;
-    // Members of a bundle share files, and so losses: each is said once.
+    // The members of a bundle share files and therefore losses, each of which is printed once.
     let mut order: Vec<(String, String)> = Vec::new();
     let mut names: BTreeMap<(String, String), BTreeSet<&str>> = BTreeMap::new();
     for conversion in conversions {
@@ -324,9 +325,9 @@ fn tell(
     Ok(lost)
 }
 
-/// What is lost together, in words: "`a` is lost with its parts, also in line 7".
+/// Describes a group of losses in words: "`a` is lost with its parts, also in line 7".
 fn lost_words(group: &report::Group<'_>) -> String {
-    /// More constructs than these are only counted.
+    /// Maximum number of constructs that are listed; others are only counted.
     const MOST: usize = 4;
     let names: Vec<String> =
         group.constructs.iter().take(MOST).map(|name| format!("`{name}`")).collect();
@@ -352,28 +353,28 @@ struct Unit {
     workflow: Option<Arc<Loaded>>,
     /// The coordinator that starts it.
     coordinator: Option<(Arc<Loaded>, Result<Definition, Unscheduled>)>,
-    /// What is known of its coordinator although its times are not.
+    /// The known parts of its coordinator if the times are unknown.
     partly: Option<Partly>,
-    /// Included files with datasets that are not at hand.
+    /// Included files with datasets that are not available.
     missing: Vec<String>,
-    /// What it is submitted with.
+    /// The properties that it is submitted with.
     properties: BTreeMap<String, String>,
-    /// What all that start it hand down, where a submission says nothing.
+    /// The properties that all callers pass to it; those of a submission take precedence.
     handed: BTreeMap<String, String>,
-    /// Names of the workflows that it starts, by the places that name their applications.
+    /// The names of the workflows that it starts, by the location of their paths.
     started: BTreeMap<Span, String>,
     tags: Vec<String>,
     name: String,
 }
 
 impl Unit {
-    /// The path of its definition, for people.
+    /// Returns the displayed path of its definition.
     fn shown(&self) -> &str {
         let first = self.coordinator.as_ref().map(|(loaded, _)| loaded);
         first.or(self.workflow.as_ref()).map_or("", |loaded| &loaded.found.shown)
     }
 
-    /// What is known of its properties: those that it is submitted with, and those that are handed down.
+    /// Returns its known properties: those that it is submitted with, and those that callers pass to it.
     fn known(&self) -> BTreeMap<String, String> {
         let mut known = self.handed.clone();
         known.extend(self.properties.iter().map(|(name, value)| (name.clone(), value.clone())));
@@ -381,15 +382,15 @@ impl Unit {
     }
 }
 
-/// What was converted.
+/// The result of a conversion.
 struct Carried {
     conversions: Vec<Conversion>,
     units: Vec<Unit>,
-    /// What each unit has in common with others.
+    /// What each unit shares with others.
     joined: Vec<Joined>,
 }
 
-/// Everything below some paths, carried over.
+/// Converts all definitions that were found.
 fn convert(
     project: &Project,
     found: Vec<Found>,
@@ -438,7 +439,7 @@ fn convert(
         let mut number = 1;
         let name = |name: &str| match target {
             Target::Argo => argo::resource_name(name),
-            // Variables of Airflow are named after what reads them.
+            // Variables of Airflow are named after the application that reads them.
             Target::Airflow(_) => airflow::python::identifier(name).to_lowercase(),
             Target::Prefect => prefect::flow_name(name).to_lowercase(),
             Target::Databricks => databricks::key(name).to_lowercase(),
@@ -459,15 +460,15 @@ fn convert(
     Ok(Carried { conversions, units, joined })
 }
 
-/// Stands for the folder of an application whose place on the cluster is not known.
+/// The placeholder for the folder of an application whose path on the cluster is unknown.
 const OWN_FOLDER: &str = "${wf:appPath()}";
 
-/// Whether a path is that of the application itself: it starts itself again.
+/// Whether a path is that of the application itself, which starts itself again.
 fn is_own(path: &str) -> bool {
     path.chars().filter(|c| !c.is_whitespace()).eq(OWN_FOLDER.chars())
 }
 
-/// A path with the application's own in the place of `wf:appPath()`, as far as that is known.
+/// Replaces `wf:appPath()` in a path by the application's own path, if that is known.
 fn of_application(path: &str, own: Option<&str>) -> String {
     let compact: String = path.trim().chars().filter(|c| !c.is_whitespace()).collect();
     let Some(rest) = compact.strip_prefix(OWN_FOLDER) else { return path.to_owned() };
@@ -477,7 +478,7 @@ fn of_application(path: &str, own: Option<&str>) -> String {
     }
 }
 
-/// Where a unit's workflow lies on the cluster, as far as that is known.
+/// Returns the path of a unit's workflow on the cluster, if it is known.
 fn own_path(unit: &Unit) -> Option<String> {
     match &unit.coordinator {
         Some((_, definition)) => {
@@ -488,7 +489,7 @@ fn own_path(unit: &Unit) -> Option<String> {
     }
 }
 
-/// A path without the file system before it, be that known or not.
+/// Removes the file system from a URI, whether it is known or a variable.
 fn without_file_system(uri: &str) -> &str {
     if let Some((_, rest)) = uri.split_once("://") {
         return rest.find('/').map_or("", |at| &rest[at..]);
@@ -497,7 +498,8 @@ fn without_file_system(uri: &str) -> &str {
     rest.map_or(uri, |(_, rest)| rest)
 }
 
-/// The place of an application that lies beside another one on the cluster, where the folders of that are named alike here.
+/// Returns the local folder of an application that is next to another one on the cluster, if the folder of that one has
+/// the same name here.
 fn beside(own: &str, asked: &str, file: &Path) -> Option<PathBuf> {
     let own = own.trim_end_matches('/').trim_end_matches("/workflow.xml");
     let (above, last) = own.rsplit_once('/')?;
@@ -509,7 +511,7 @@ fn beside(own: &str, asked: &str, file: &Path) -> Option<PathBuf> {
     Some(folder.parent()?.join(rest))
 }
 
-/// A path by which a file is known: there is one of each file, however it was named.
+/// Returns the absolute path that identifies a file, however it was named.
 fn absolute(path: &Path) -> PathBuf {
     ankus_project::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
@@ -518,7 +520,7 @@ fn properties_of(submission: &Submission) -> BTreeMap<String, String> {
     submission.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
 }
 
-/// What a definition gives its parameters that nobody sets.
+/// Returns the default values of a definition's parameters.
 fn defaults(loaded: &Loaded) -> Vec<(String, String)> {
     let analysis = Analysis::new(Arc::clone(&loaded.source));
     let Some(root) = analysis.tree().root() else { return Vec::new() };
@@ -539,7 +541,8 @@ fn coordinator_name(analysis: &Analysis) -> Option<String> {
     Some(analysis.coordinator().name.as_ref()?.known()?.to_owned())
 }
 
-/// The name of a definition; where a run makes it, that of its file, or of the folder of one that is named as all are.
+/// Returns the name of a definition. If it is only known at run time, returns that of its file, or of the folder if the
+/// file has a usual name.
 fn name_of(loaded: &Loaded, name: fn(&Analysis) -> Option<String>) -> String {
     let own = name(&Analysis::new(Arc::clone(&loaded.source)));
     let own = own.filter(|name| !name.trim().is_empty());
@@ -555,24 +558,24 @@ fn name_of(loaded: &Loaded, name: fn(&Analysis) -> Option<String>) -> String {
     airflow::dag_id(own.unwrap_or_else(placed).trim())
 }
 
-/// How the names of files begin that say nothing but what kind of definition is in them.
+/// The beginnings of file names that only say what kind of definition the file contains.
 const USUAL: [&str; 4] = ["workflow", "wf", "coord", "bundle"];
 
-/// What stands for the code of an error that has none.
+/// The placeholder for the code of an error that has none.
 const NO_CODE: &str = "an error without a code";
 
-/// Which definition starts which.
+/// Finds out which definition starts which, and collects them as units.
 struct Gathering<'a> {
     project: &'a Project,
     given: &'a Given,
     loaded: BTreeMap<PathBuf, Arc<Loaded>>,
     ends: Ends,
-    /// Those that are part of a unit already.
+    /// The files that are part of a unit already.
     used: BTreeSet<PathBuf>,
 }
 
 impl Gathering<'_> {
-    /// What is left of a kind.
+    /// Returns the definitions of a kind that are not part of a unit yet.
     fn rest(&self, kind: FileKind) -> Vec<(PathBuf, Arc<Loaded>)> {
         let left = self
             .loaded
@@ -581,13 +584,13 @@ impl Gathering<'_> {
         left.map(|(path, loaded)| (path.clone(), Arc::clone(loaded))).collect()
     }
 
-    /// An application that another one names by its path.
-    /// `own` is the path of that one, where it is known.
+    /// Finds an application that another one names by its path.
+    /// `own` is the path of the latter, if it is known.
     fn around(&self, from: &Loaded, own: Option<&str>, uri: &str, file: &str) -> Option<PathBuf> {
         let looks = Looks::into_tree(&from.found.tree, None);
         let found = from.application_around(looks, own, uri, file);
         let found = found.or_else(|| self.ends.find(uri, file, &from.found.path).cloned());
-        // Where the folder is not known, the workflow beside the coordinator is meant.
+        // If the folder is unknown, the workflow next to the coordinator is used.
         found.or_else(|| {
             let folder = absolute(&from.found.path).parent()?.to_owned();
             let beside = folder.join(file);
@@ -610,7 +613,7 @@ impl Gathering<'_> {
         Ok(loaded)
     }
 
-    /// The coordinators of bundles; the bundles themselves go to `conversions`.
+    /// Returns the coordinators of bundles; the bundles themselves are added to `conversions`.
     fn of_bundles(&mut self, conversions: &mut Vec<Conversion>) -> miette::Result<Vec<Unit>> {
         let mut units = Vec::new();
         for (path, loaded) in self.rest(FileKind::Bundle) {

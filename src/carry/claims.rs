@@ -1,4 +1,4 @@
-//! Claims that the printers of whole graphs share, and arguments that are secrets.
+//! Claims that all printers make in the same way, and the secrets in arguments.
 
 use super::airflow::python::identifier;
 use super::ledger::{Ledger, Outcome};
@@ -15,33 +15,33 @@ use crate::syntax::xml::{Element, Tree};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// What differs where options name variables of a shell.
+/// The reason reported for options that contain shell variables.
 pub(super) const NO_SHELL: &str =
     "the shell of a launcher fills in its variables; none reads them here";
-/// What is left to do then.
+/// The remedy reported with [`NO_SHELL`].
 pub(super) const WRITE_OUT: &str = "write their values out";
 
-/// A piece of a text that holds secrets.
+/// A piece of a text that contains secrets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Piece {
-    /// What may be shown.
+    /// Text that may be shown.
     Shown(String),
-    /// A secret, by a name for it.
+    /// A secret, represented by a name.
     Secret(String),
 }
 
-/// What is known of the secrets of a text.
+/// The result of searching a text for secrets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Cut {
-    /// It holds none.
+    /// The text contains none.
     Whole,
-    /// It is cut where they stand.
+    /// The text, split into pieces at the secrets.
     Pieces(Vec<Piece>),
-    /// What is secret in it is left out, because of this.
+    /// The secrets are left out, for this reason.
     LeftOut(&'static str),
 }
 
-/// The name of a secret of an application where those of all applications are kept together.
+/// Returns the name of an application's secret in a store that all applications share.
 ///
 /// ```
 /// use ankus::carry::secret_name;
@@ -51,19 +51,19 @@ pub fn secret_name(owner: &str, name: &str) -> String {
     identifier(&format!("{owner}__{name}"))
 }
 
-/// Secrets that are written in the texts of a definition, with names for them.
+/// The secrets written in the texts of a definition, with generated names.
 #[derive(Debug, Default)]
 pub(super) struct WrittenSecrets {
     nodes: Vec<(Span, String)>,
-    /// Kill nodes, whose messages everybody reads.
+    /// Kill nodes, whose messages are public.
     kills: Vec<Span>,
     known: BTreeMap<Span, Vec<Piece>>,
-    /// How often each name was wanted, in lower case.
+    /// How often each name was requested, in lower case.
     wanted: BTreeMap<String, usize>,
 }
 
 impl WrittenSecrets {
-    /// Those of an application whose names are none of its properties that are secrets.
+    /// Creates an empty collection whose names do not collide with the application's secret properties.
     pub(super) fn beside(
         properties: &BTreeMap<String, String>,
         secrets: &Secrets,
@@ -73,7 +73,7 @@ impl WrittenSecrets {
         WrittenSecrets { wanted, ..WrittenSecrets::default() }
     }
 
-    /// Those of a workflow, behind those of its coordinator.
+    /// Collects the secrets of a workflow, after those of its coordinator.
     pub(super) fn with(self, analysis: &Analysis, secrets: &Secrets) -> WrittenSecrets {
         let mut all = WrittenSecrets { wanted: self.wanted, ..WrittenSecrets::default() };
         for (_, node) in analysis.flow().workflow.nodes() {
@@ -90,7 +90,7 @@ impl WrittenSecrets {
         all
     }
 
-    /// A name that nothing else here has.
+    /// Returns a unique name.
     fn name(&mut self, span: Span, name: &str) -> String {
         let node = self.nodes.iter().find(|(node, _)| holds(*node, span));
         let name = match node {
@@ -102,7 +102,7 @@ impl WrittenSecrets {
         if *wanted > 1 { format!("{name}_{wanted}") } else { name }
     }
 
-    /// The name of the secret that a whole text is.
+    /// Returns the name of a secret that is a whole text.
     pub(super) fn whole(&mut self, span: Span, name: &str) -> String {
         if let Some([Piece::Secret(known)]) = self.known.get(&span).map(Vec::as_slice) {
             return known.clone();
@@ -112,7 +112,7 @@ impl WrittenSecrets {
         name
     }
 
-    /// A text cut where secrets stand in it.
+    /// Splits a text at its secrets.
     pub(super) fn cut(&mut self, scalar: &Scalar, secrets: &Secrets) -> Cut {
         if let Some(pieces) = self.known.get(&scalar.span()) {
             return Cut::Pieces(pieces.clone());
@@ -155,7 +155,7 @@ fn holds(outer: Span, inner: Span) -> bool {
     outer.start <= inner.start && inner.end <= outer.end
 }
 
-/// The name that stands before a secret, as in `--db-password SECRET` and `;password=SECRET`.
+/// Returns the name before a secret, as in `--db-password SECRET` and `;password=SECRET`.
 fn named_before<'t>(before: &'t str, secrets: &Secrets) -> &'t str {
     let before = before.trim_end_matches([' ', '=', ':', '"', '\'']);
     let is_other = |c: char| !(c.is_ascii_alphanumeric() || "_.-".contains(c));
@@ -163,8 +163,8 @@ fn named_before<'t>(before: &'t str, secrets: &Secrets) -> &'t str {
     if secrets.covers(word) { word } else { "password" }
 }
 
-/// Arguments that are secrets: because the option before them says so (`--password`), or behind `-p` of programs like mysql. Each
-/// with what stands before the secret in it, and a name.
+/// Finds arguments that are secrets, either because of the option before them (`--password`), or after `-p` of programs
+/// such as mysql. Calls `add` with the location of each, the text before the secret in it, and a name.
 fn arguments(analysis: &Analysis, secrets: &Secrets, add: &mut dyn FnMut(Span, &str, &str)) {
     for (_, _, action) in analysis.flow().workflow.actions() {
         let Some(body) = action.body.as_ref() else { continue };
@@ -196,7 +196,7 @@ fn arguments(analysis: &Analysis, secrets: &Secrets, add: &mut dyn FnMut(Span, &
     }
 }
 
-/// What an action starts by its name.
+/// Returns the name of the program that an action starts.
 fn program(details: &Details) -> Option<&str> {
     match details {
         Details::Shell { exec, .. } => exec.as_deref().map(Scalar::as_str),
@@ -206,13 +206,13 @@ fn program(details: &Details) -> Option<&str> {
     }
 }
 
-/// Whether the program of an action takes a password behind this short option.
+/// Whether a password follows this short option of an action's program.
 fn is_password(details: &Details, option: &str) -> bool {
     let takes = |name: &str| name.ends_with("beeline") || name.ends_with("sshpass");
     option == "-p" && program(details).is_some_and(takes)
 }
 
-/// The element of an event of a coordinator, by its name, among the sections that may hold it.
+/// Finds the element of a coordinator's event by name, in these sections.
 pub(super) fn event<'a>(root: Element<'a>, sections: &[&str], name: &str) -> Option<Element<'a>> {
     let mut events = sections
         .iter()
@@ -221,7 +221,7 @@ pub(super) fn event<'a>(root: Element<'a>, sections: &[&str], name: &str) -> Opt
     events.find(|event| event.attribute("name").is_some_and(|own| own.value().text == name))
 }
 
-/// What a coordinator says of times, where nothing is known of when it runs; and of data, unless that is known in part.
+/// Claims the times of a coordinator whose schedule is unknown, and its data unless they are partly known.
 pub(super) fn unscheduled(
     ledger: &mut Ledger,
     tree: &Tree,
@@ -248,8 +248,8 @@ pub(super) fn unscheduled(
     }
 }
 
-/// How often an action is tried again and after how many minutes, with what its application is submitted with, which is when a
-/// server evaluates them; nothing where one of them is not known. Claims the time between.
+/// Returns the maximum number of user retries of an action and the minutes between them, evaluated with the properties
+/// of the submission, as a server does; none if one of them is unknown. Claims the interval.
 pub(super) fn retries(
     ledger: &mut Ledger,
     action: &Action,
@@ -272,7 +272,7 @@ pub(super) fn retries(
     Some((times, minutes))
 }
 
-/// The path of a sub-workflow whose definition is not converted with this one.
+/// Claims the path of a sub-workflow whose definition is not converted together with this one.
 pub(super) fn unknown_start(
     ledger: &mut Ledger,
     path: &Scalar,
@@ -289,14 +289,15 @@ pub(super) fn unknown_start(
     ledger.claim(path.span(), Outcome::None, reason, remedy);
 }
 
-/// Whether it is known before a run which workflow a path names. What lies in the folder of the application is known by its name.
+/// Whether it is known before a run which workflow a path names. A path in the application's own folder is known by its
+/// rest.
 fn is_named(path: &Scalar, properties: &BTreeMap<String, String>) -> bool {
     let path = super::resolve(path.as_str(), properties);
     let path = path.trim();
     !path.strip_prefix("${wf:appPath()}").unwrap_or(path).contains("${")
 }
 
-/// The name of the folder of an application that is not at hand, as far as its path and the properties tell it.
+/// Returns the name of the folder of an application that is not available, as far as its path and the properties tell.
 pub(super) fn folder_of(
     known: Option<&str>,
     path: &Scalar,
@@ -307,22 +308,23 @@ pub(super) fn folder_of(
     path.rsplit('/').next().unwrap_or_default().trim_matches(['$', '{', '}']).to_owned()
 }
 
-/// Whether what a coordinator gives its workflow goes on to a sub-workflow that takes all of it: its path is its own, and a secret is
-/// written nowhere.
+/// Whether a property that a coordinator sets for its workflow is passed to a sub-workflow that inherits all of them.
+/// The application path is not, since a sub-workflow has its own, nor are secrets, which are never written.
 pub(super) fn is_passed_on(name: &str, secrets: &Secrets) -> bool {
     name != "oozie.wf.application.path" && !secrets.covers(name)
 }
 
-/// What a target makes of a parameter whose default names properties that only a run knows.
+/// How a target treats a parameter whose default value refers to properties that are only known at run time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Defaults {
-    /// They are filled in when it runs.
+    /// They are filled in at run time.
     FilledIn,
-    /// The default stays as it is written.
+    /// The default value stays as written.
     AsWritten,
 }
 
-/// Nodes and transitions, which are the same by construction, and what belongs to none; `credentials` says what becomes of those.
+/// Claims nodes and transitions, which are exact by construction, and the parts outside all nodes; `credentials` are
+/// the reason and remedy for credentials.
 pub(super) fn flow(
     ledger: &mut Ledger,
     analysis: &Analysis,
@@ -379,8 +381,8 @@ pub(super) fn flow(
     starters(ledger, analysis, around);
 }
 
-/// What the actions of this workflow have from elsewhere with a server: from workflows that are not converted with it, and from more
-/// defaults than can be written out.
+/// Reports what the actions of this workflow get only from a server: settings of workflows that are not converted with
+/// it, and defaults that are too many to be written out.
 pub(super) fn starters(ledger: &mut Ledger, analysis: &Analysis, around: &Around) {
     let Some(root) = analysis.tree().root() else { return };
     if around.left_out > 0 {
@@ -399,7 +401,8 @@ pub(super) fn starters(ledger: &mut Ledger, analysis: &Analysis, around: &Around
     }
 }
 
-/// What actions share: it says nothing where each that has a use for it has its own. Sub-workflows inherit it from a server.
+/// Claims the parts of `<global>`. A part is exact if no action uses it, because each has its own value. With a server,
+/// sub-workflows inherit `<global>`.
 pub(super) fn global(
     ledger: &mut Ledger,
     workflow: &Workflow,
@@ -439,7 +442,7 @@ pub(super) fn global(
             continue;
         };
         let Some(missed) = around.missed.get(&path.span()) else {
-            // What is lost is the sub-workflow, which is said once.
+            // If the path is not known, the sub-workflow itself is lost, which is reported elsewhere.
             if is_named(path, properties) {
                 let reason = "the workflow that it starts is not among the converted files, and inherits `<global>` from a server";
                 ledger.claim(path.span(), Outcome::None, reason, "convert both together");
@@ -458,8 +461,8 @@ pub(super) fn global(
     }
 }
 
-/// What is said of what actions share where only sub-workflows have a use for it.
+/// The reason reported for a part of `<global>` that only sub-workflows use.
 const PASSED_ON: &str = "no action takes it from here but those of sub-workflows";
 
-/// What is said of what actions share where none has a use for it.
+/// The reason reported for a part of `<global>` that no action uses.
 const UNUSED: &str = "no action takes it from here, so that nothing is made of it";

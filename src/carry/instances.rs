@@ -1,4 +1,4 @@
-//! Instances of datasets that a coordinator names.
+//! Dataset instances that a coordinator names.
 
 use super::airflow::expression::{Names, Place, Text};
 use super::airflow::python::Value;
@@ -8,7 +8,7 @@ use ankus_lang::el::{Dialect, Phase, Piece, Template, Value as Known, Variables,
 use ankus_lang::time::ProcessingZone;
 use std::collections::BTreeMap;
 
-/// The number of `${coord:current(n)}`.
+/// Returns the number `n` of `${coord:current(n)}`.
 pub(super) fn current(text: &str, definition: &Definition) -> Result<i64, String> {
     let odd = || format!("it cannot be computed where `{text}` is");
     let inner = text.trim().strip_prefix("${").and_then(|rest| rest.strip_suffix('}'));
@@ -24,7 +24,7 @@ pub(super) fn current(text: &str, definition: &Definition) -> Result<i64, String
     known.trim().parse().map_err(|_| odd())
 }
 
-/// About how many characters the URIs of an event have, as far as that is known before a run.
+/// Estimates the length of an event's URIs in characters, as far as it is known before a run.
 pub(super) fn length(event: &DataEvent, definition: &Definition) -> usize {
     let count = match &event.instances {
         Instances::List(all) => all.len(),
@@ -40,13 +40,14 @@ pub(super) fn length(event: &DataEvent, definition: &Definition) -> usize {
     count.saturating_mul(event.dataset.uri_template.len() + 1)
 }
 
-/// An instance as the helpers of Python take it: `current(-1)`, or a function of the moment that it is asked for.
+/// Returns an instance as an argument for the Python helpers: `current(-1)`, or a function of the moment for which it
+/// is evaluated.
 pub(super) fn instance(text: &str, definition: &Definition) -> Result<Value, String> {
     let template = Template::compile(text, Phase::CoordinatorInstances, Dialect::default());
     let nodes = template.nodes();
     let odd = || format!("`{text}` is not an instance that is known before a run");
     let [Piece::Expression { .. }] = template.pieces() else {
-        // A date as it is.
+        // A literal date.
         let date = ProcessingZone::UTC.parse(text.trim()).map_err(|_| odd())?;
         return Ok(Value::Text(format!("absolute({})", written(date))));
     };
@@ -71,7 +72,7 @@ pub(super) fn instance(text: &str, definition: &Definition) -> Result<Value, Str
     let inner = whole.split_once('(').and_then(|(_, inner)| inner.strip_suffix(')'));
     let inner = inner.ok_or_else(odd)?;
     if inner.contains("coord:") {
-        // Only these are evaluated where the dataset is at hand.
+        // Only these functions are evaluated by code that knows the dataset.
         return match name {
             "current" | "offset" => of_moment(name, inner, definition).ok_or_else(odd),
             _ => Err(odd()),
@@ -81,7 +82,7 @@ pub(super) fn instance(text: &str, definition: &Definition) -> Result<Value, Str
     for (name, value) in definition.properties.iter() {
         variables.0.insert(name.to_string(), Known::text(value.clone()));
     }
-    // Arguments hold no commas but those between them, or they are texts in quotes.
+    // The only commas are those between arguments, unless an argument is a quoted text.
     let arguments: Result<Vec<String>, String> = inner
         .split(',')
         .map(|part| {
@@ -93,7 +94,7 @@ pub(super) fn instance(text: &str, definition: &Definition) -> Result<Value, Str
     Ok(Value::Text(format!("{name}({})", arguments?.join(", "))))
 }
 
-/// An instance whose number depends on the day: `current(-(coord:hoursInDay(0) - 1))`.
+/// Returns an instance whose number depends on the day: `current(-(coord:hoursInDay(0) - 1))`.
 fn of_moment(name: &str, inner: &str, definition: &Definition) -> Option<Value> {
     let properties = definition.properties.iter();
     let texts: BTreeMap<String, Text> =
@@ -115,7 +116,7 @@ fn of_moment(name: &str, inner: &str, definition: &Definition) -> Option<Value> 
         group: None,
         place: Place::Moment,
     };
-    // Functions of a day have one argument, so that commas stand between those of the instance alone.
+    // Functions of a day have a single argument, so that all commas separate arguments of the instance function.
     let arguments: Option<Vec<String>> = inner
         .split(',')
         .map(|part| {
@@ -127,7 +128,7 @@ fn of_moment(name: &str, inner: &str, definition: &Definition) -> Option<Value> 
         })
         .collect();
     let body = format!("f\"{name}({})\"", arguments?.join(", "));
-    // As `ruff format` lays it out behind `first=`.
+    // Formatted as by `ruff format` after `first=`.
     Some(Value::Code(match "    first=lambda moment: ,".len() + body.len() > 88 {
         true => format!("lambda moment: (\n        {body}\n    )"),
         false => format!("lambda moment: {body}"),

@@ -1,8 +1,8 @@
-//! What became of each element and attribute of a definition.
+//! The ledger: what became of each element and attribute of a definition.
 //!
-//! A printer claims what it carries. What stands around claimed parts and says nothing itself is as good as the worst of
-//! them; what does nothing but hold them together is as good as the best, for what differs is said once, where it does.
-//! Everything else that nobody claims is lost. So nothing is dropped in silence.
+//! A printer claims what it converts. An unclaimed element whose content is only in its parts gets the worst of their
+//! outcomes; an element that only groups parts gets the best, because a difference is reported once, where it occurs.
+//! Everything else that is not claimed is lost, so that nothing is dropped silently.
 
 use crate::source::{Source, Span};
 use crate::syntax::xml::{Element, Tree};
@@ -14,12 +14,12 @@ pub enum Outcome {
     Exact,
     /// It does nearly the same; the reason says what differs.
     Approximate,
-    /// It does not; the remedy says what is left to do.
+    /// It does not do it; the remedy says what to do about it.
     None,
 }
 
 impl Outcome {
-    /// The word in reports.
+    /// Returns its name in reports.
     pub fn name(self) -> &'static str {
         match self {
             Outcome::Exact => "exact",
@@ -32,9 +32,9 @@ impl Outcome {
 /// One line of the ledger.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// The element by the names from the root on (`coordinator.controls.timeout`), or one of its attributes (`….@name`).
+    /// The path of the element from the root (`coordinator.controls.timeout`), or one of its attributes (`….@name`).
     pub construct: String,
-    /// Where it stands.
+    /// Its location.
     pub span: Span,
     /// The line, from 1.
     pub line: usize,
@@ -46,14 +46,14 @@ pub struct Entry {
     pub remedy: String,
 }
 
-/// The reason of what is as good as its parts.
+/// The reason of an entry whose outcome is that of its parts.
 pub const PARTS: &str = "see its parts";
 
-/// Elements that say something by what is in them alone.
+/// Elements whose content is only in their parts.
 const CONTAINERS: [&str; 7] =
     ["configuration", "controls", "credentials", "datasets", "global", "parameters", "prepare"];
 
-/// Elements that hold others together, beside those: applications, and the sections of coordinators.
+/// Other elements that only group parts: applications, and the sections of coordinators.
 const SECTIONS: [&str; 6] =
     ["workflow-app", "coordinator-app", "bundle-app", "input-events", "output-events", "workflow"];
 
@@ -62,23 +62,23 @@ struct Place {
     span: Span,
     construct: String,
     parent: Option<usize>,
-    /// Whether it says something itself, and is no mere container.
+    /// Whether it has content of its own and is not a mere container.
     speaks: bool,
-    /// Whether it does nothing but hold its parts together.
+    /// Whether it only groups its parts.
     holds: bool,
-    /// Whether it is a matter of reading the source alone: the version of a schema.
+    /// Whether it only concerns how the source is parsed, such as the version of a schema.
     is_settled: bool,
     claim: Option<(Outcome, String, String)>,
 }
 
-/// Every element and attribute of a text, and what was claimed of them.
+/// The elements and attributes of a text, with the claims on them.
 #[derive(Debug)]
 pub struct Ledger {
     places: Vec<Place>,
 }
 
 impl Ledger {
-    /// With nothing claimed.
+    /// Creates a ledger without claims.
     pub fn new(tree: &Tree) -> Ledger {
         let mut ledger = Ledger { places: Vec::new() };
         let mut todo: Vec<(Element<'_>, Option<usize>)> =
@@ -123,7 +123,7 @@ impl Ledger {
         ledger
     }
 
-    /// The innermost place around a span.
+    /// Returns the innermost place around a span.
     fn at(&self, span: Span) -> Option<usize> {
         let behind = self.places.partition_point(|place| place.span.start <= span.start);
         let mut at = behind.checked_sub(1);
@@ -131,7 +131,7 @@ impl Ledger {
             if self.places[index].span.end >= span.end {
                 break;
             }
-            // What ends before is a neighbor; what is around both is further up.
+            // A place that ends before the span is a sibling; their common parent is further up.
             at = self.places[index].parent;
         }
         at
@@ -142,7 +142,7 @@ impl Ledger {
         if *is_settled {
             return;
         }
-        // Of two that are equally bad, the one with a reason says more.
+        // Of two claims with the same outcome, one with a reason is more informative.
         let says_more = |before: &str| before.is_empty() && !reason.is_empty();
         let is_told = claim.as_ref().is_some_and(|(before, said, _)| {
             *before > outcome || (*before == outcome && !says_more(said))
@@ -152,25 +152,25 @@ impl Ledger {
         }
     }
 
-    /// Claims what a span lies in. Of several claims the worst counts.
+    /// Claims the innermost place around a span. Of several claims the worst counts.
     pub fn claim(&mut self, span: Span, outcome: Outcome, reason: &str, remedy: &str) {
         if let Some(at) = self.at(span) {
             self.set(at, outcome, reason, remedy);
         }
     }
 
-    /// Claims what a span lies in as exact.
+    /// Claims the innermost place around a span as exact.
     pub fn exact(&mut self, span: Span) {
         self.claim(span, Outcome::Exact, "", "");
     }
 
-    /// Whether somebody claimed what a span lies in.
+    /// Whether the innermost place around a span is claimed.
     pub fn is_claimed(&self, span: Span) -> bool {
         self.at(span).is_some_and(|at| self.places[at].claim.is_some())
     }
 
-    /// Claims an element with its attributes and all that it holds. A place that no element begins in is that of something of
-    /// another file, for which the element around it stands.
+    /// Claims an element with its attributes and all its parts. If no element begins in the span, it represents
+    /// something in another file, and the element around it is claimed.
     pub fn whole(&mut self, span: Span, outcome: Outcome, reason: &str, remedy: &str) {
         let first = self.places.partition_point(|place| place.span.start < span.start);
         if self.places.get(first).is_none_or(|place| place.span.start >= span.end) {
@@ -184,11 +184,11 @@ impl Ledger {
         }
     }
 
-    /// Every place with its outcome, in the order of the text.
+    /// Returns every place with its outcome, in source order.
     pub fn entries(&self, source: &Source) -> Vec<Entry> {
         let mut outcomes: Vec<Option<Outcome>> =
             self.places.iter().map(|place| place.claim.as_ref().map(|claim| claim.0)).collect();
-        // Children stand behind their parents, so that from the end each is settled before what holds it.
+        // Children follow their parents, so that in reverse order each is decided before its parent.
         let mut below: Vec<Option<Outcome>> = vec![None; self.places.len()];
         for at in (0..self.places.len()).rev() {
             let place = &self.places[at];
@@ -197,7 +197,7 @@ impl Ledger {
                 _ => Outcome::None,
             });
             outcomes[at] = Some(own);
-            // A declaration of a namespace is settled whatever becomes of the rest.
+            // The outcome of a namespace declaration does not affect its element.
             if let Some(parent) = place.parent.filter(|_| !place.is_settled) {
                 let before = below[parent].unwrap_or(own);
                 let holds = self.places[parent].holds;

@@ -1,8 +1,8 @@
-//! Parts of a coordinator that nobody knows before it is submitted: what is known of the others is carried all the same.
+//! Coordinators with parts that are unknown before submission: the other parts are converted all the same.
 //!
-//! In: a coordinator as it is written, and its definition without the events whose datasets are not at hand. Out: the definition
-//! with them. Their datasets are known by name alone, and [`is_missing`] says which these are; printers write something that fails
-//! in their place. Of one whose times are not known, [`Partly`] is the rest.
+//! [`with_missing`] adds the events whose datasets are not available to a definition. Only the names of these datasets
+//! are known; `is_missing` recognizes them, and printers write something that fails in their place. If the times of a
+//! coordinator are not known, [`Partly`] contains the rest.
 
 use super::ledger::{Ledger, Outcome};
 use crate::ir::coordinator::{Coordinator, DataEvent as Written, Dataset};
@@ -14,17 +14,17 @@ use std::sync::Arc;
 const REMEDY: &str = "convert again with the file beside the coordinator, or below a folder above it as its path ends";
 const GIVE: &str = "give the properties with -P FILE or -D NAME=VALUE, and convert again";
 
-/// A coordinator of which something is not known: times, controls, datasets.
+/// A coordinator with unknown parts: times, controls, datasets.
 #[derive(Clone, Debug)]
 pub struct Partly {
-    /// With something in the place of what is not known. Its times are not to be used.
+    /// The definition, with placeholders for unknown parts. Its times must not be used.
     pub definition: Definition,
-    /// Controls whose values are not known.
+    /// Controls whose values are unknown.
     pub controls: BTreeSet<String>,
 }
 
 impl Partly {
-    /// Of a definition whose parts `assumed` are not known.
+    /// Creates it from a definition in which the parts `assumed` are unknown.
     pub fn of(
         coordinator: &Coordinator,
         definition: Definition,
@@ -55,14 +55,14 @@ impl Partly {
             }
         }
         if controls.contains("timeout") {
-            // Nothing ends a wait whose end nobody knows.
+            // With an unknown time-out, nothing ends the wait.
             definition.controls.timeout = -1;
         }
         Partly { definition, controls }
     }
 }
 
-/// The definition with the events that a submission would refuse, because their datasets are not at hand.
+/// Adds the events that a submission would refuse because their datasets are not available.
 pub fn with_missing(coordinator: &Coordinator, mut definition: Definition) -> Definition {
     let events = [&coordinator.inputs, &coordinator.outputs];
     let known = [&mut definition.inputs, &mut definition.outputs];
@@ -79,7 +79,7 @@ pub fn with_missing(coordinator: &Coordinator, mut definition: Definition) -> De
     definition
 }
 
-/// An event whose dataset is known by name alone.
+/// Returns an event of whose dataset only the name is known.
 fn of_name(written: &Written) -> Option<DataEvent> {
     let part = |name: &str| written.part(name).map(|text| text.as_str().trim().to_owned());
     let instances = match (part("start-instance"), part("end-instance")) {
@@ -104,12 +104,12 @@ fn of_name(written: &Written) -> Option<DataEvent> {
     Some(DataEvent { name, dataset: Arc::new(dataset), instances, keeps_output: false })
 }
 
-/// Whether nothing but the name of an event's dataset is known.
+/// Whether only the name of an event's dataset is known.
 pub(super) fn is_missing(event: &DataEvent) -> bool {
     event.dataset.initial_instance.is_empty()
 }
 
-/// Why an event cannot be carried whole.
+/// Returns why an event cannot be converted completely.
 pub(super) fn reason(event: &DataEvent, files: &[String]) -> String {
     let name = &event.dataset.name;
     if is_open(event, files) {
@@ -119,12 +119,12 @@ pub(super) fn reason(event: &DataEvent, files: &[String]) -> String {
     format!("the dataset `{name}` is in {}, which is not at hand", files.join(" or "))
 }
 
-/// Whether the dataset of an event is there, and properties in it or in its name are not.
+/// Whether the dataset of an event is available, but properties in it or in its name are not.
 fn is_open(event: &DataEvent, files: &[String]) -> bool {
     files.is_empty() || !event.dataset.uri_template.is_empty() || event.dataset.name.contains("${")
 }
 
-/// Claims these events, and the files that are not at hand.
+/// Claims these events, and the files that are not available.
 pub(super) fn claim(
     ledger: &mut Ledger,
     coordinator: &Coordinator,

@@ -1,8 +1,8 @@
-//! Applications carried over to other engines.
+//! Converts applications to other engines.
 //!
-//! In: a definition as [`crate::check`] takes it, with what it is submitted with. Out: a neutral [`model`] of what it does,
-//! and from a printer the files of another engine. A [`ledger`] has every element and attribute of the source with what
-//! became of it; whatever nobody claims is lost, and said to be. Nothing is run or read here.
+//! A definition with the properties of its submission becomes a neutral [`model`], from which a printer per engine
+//! creates files. A [`ledger`] records what became of every element and attribute of the source; a part that no printer
+//! claims is reported as lost. Nothing is run or read here.
 
 pub mod airflow;
 pub mod argo;
@@ -42,13 +42,13 @@ pub use ledger::{Entry, Outcome};
 pub use missing::{Partly, with_missing};
 pub use shared::Around;
 
-/// The image of commands of Hadoop, where a site names none.
+/// The default container image for Hadoop commands.
 const HADOOP_IMAGE: &str = "apache/hadoop:3.4.1";
 
-/// An engine that applications are carried over to.
+/// An engine that applications can be converted to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
-    /// Airflow of a release.
+    /// A release of Airflow.
     Airflow(Version),
     /// AWS Step Functions.
     StepFunctions,
@@ -61,7 +61,7 @@ pub enum Target {
 }
 
 impl Target {
-    /// By its name, as `--to` takes it.
+    /// Returns the target of this name, as accepted by `--to`.
     ///
     /// ```
     /// use ankus::carry::Target;
@@ -78,7 +78,7 @@ impl Target {
         }
     }
 
-    /// Its name in reports.
+    /// Returns its name in reports.
     pub fn name(self) -> &'static str {
         match self {
             Target::Airflow(version) => version.name(),
@@ -89,19 +89,19 @@ impl Target {
         }
     }
 
-    /// The user that what was converted runs as, and not the one who happens to convert.
+    /// Returns the user that converted applications run as, which is not the user who converts them.
     pub fn user(self) -> &'static str {
         match self {
             Target::Airflow(_) => "airflow",
             Target::Prefect => "prefect",
-            // Steps of EMR, and containers of Hadoop's image.
+            // The user of EMR steps, and of containers with the Hadoop image.
             Target::StepFunctions | Target::Argo => "hadoop",
-            // Who deploys a bundle runs its jobs.
+            // Jobs run as the user who deploys the bundle.
             Target::Databricks => "${workspace.current_user.short_name}",
         }
     }
 
-    /// The files that every conversion needs.
+    /// Returns the files that every conversion needs.
     pub fn helpers(self) -> Vec<Output> {
         match self {
             Target::Airflow(_) => airflow::helpers(),
@@ -112,20 +112,20 @@ impl Target {
     }
 }
 
-/// How the reason of what is lost begins where a server refuses all of it.
+/// The beginning of the reason for a loss if a server refuses the definition.
 const REFUSED: &str = "a server refuses the ";
 
-/// Why it is not known when a coordinator runs, and on which data.
+/// Why the nominal times and data of a coordinator are unknown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unscheduled {
-    /// A server refuses it, with this code.
+    /// A server refuses the coordinator with this code.
     Refused(String),
-    /// It depends on properties or files that nobody gave.
+    /// It depends on properties or files that are not given.
     Unknown(Vec<String>),
 }
 
 impl Unscheduled {
-    /// The reason, for a report.
+    /// Returns the reason for a report.
     pub fn reason(&self) -> String {
         match self {
             Unscheduled::Refused(code) => format!("{REFUSED}coordinator with {code}"),
@@ -138,7 +138,7 @@ impl Unscheduled {
         }
     }
 
-    /// What is left to do.
+    /// Returns the remedy for a report.
     pub fn remedy(&self) -> &'static str {
         match self {
             Unscheduled::Refused(_) => "mend it first: `ankus check` says what is wrong",
@@ -149,68 +149,68 @@ impl Unscheduled {
     }
 }
 
-/// What is converted to a graph of states or tasks.
+/// The input of a conversion to a graph of states or tasks.
 #[derive(Clone, Copy, Debug)]
 pub struct Given<'a> {
     /// The path of the workflow.
     pub path: &'a str,
-    /// The workflow; nothing where a coordinator starts one that is not there.
+    /// The workflow; none if a coordinator starts one that is not available.
     pub analysis: Option<&'a Analysis>,
-    /// What starts it.
+    /// The coordinator that starts it, if any.
     pub coordinator: Option<Coordinated<'a>>,
     /// Its name in the other engine.
     pub name: &'a str,
-    /// What it is submitted with.
+    /// The properties that it is submitted with.
     pub properties: &'a BTreeMap<String, String>,
-    /// What is secret.
+    /// The names of secrets.
     pub secrets: &'a Secrets,
-    /// What a site wants of its actions.
+    /// The migration settings for its actions.
     pub migration: &'a Migration,
-    /// The library that evaluates expressions.
+    /// The EL implementation that evaluates expressions.
     pub dialect: Dialect,
-    /// Names of what it starts, by the places that name their applications.
+    /// Names of the applications that it starts, by the location of their paths.
     pub started: &'a BTreeMap<Span, String>,
-    /// What was found around it.
+    /// Its context: settings of files and of workflows that start it.
     pub around: &'a Around,
 }
 
 /// A file to be written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Output {
-    /// Where, from the folder of all output on.
+    /// The path, relative to the output folder.
     pub path: String,
-    /// What is in it.
+    /// The content.
     pub text: String,
 }
 
 /// An application in another engine's language.
 #[derive(Clone, Debug)]
 pub struct Conversion {
-    /// The definition as people see its path.
+    /// The displayed path of the definition.
     pub path: String,
     /// Its name in the other engine.
     pub name: String,
     /// The files.
     pub outputs: Vec<Output>,
-    /// What became of each element and attribute, by file and in the order of the text.
+    /// What became of each element and attribute, by file and in source order.
     pub entries: Vec<(String, Entry)>,
     /// What a site has to set up for it.
     pub needs: Needs,
 }
 
 impl Conversion {
-    /// How many entries are lost because a server refuses what they stand in: no run was ever made of it.
+    /// Returns the number of entries that are lost because a server refuses the definition, so that it never ran.
     pub fn count_refused(&self) -> usize {
         let entries = self.entries.iter().map(|(_, entry)| entry);
         entries.filter(|entry| entry.reason.starts_with(REFUSED)).count()
     }
 
-    /// How many entries came out so.
+    /// Returns the number of entries with this outcome.
     pub fn count(&self, outcome: Outcome) -> usize {
         self.entries.iter().filter(|(_, entry)| entry.outcome == outcome).count()
     }
 
-    /// What is lost, but for the constructs that are allowed to be, with their parts; `*` allows all.
+    /// Returns the lost entries, except those of allowed constructs and their parts; `*` allows all.
     pub fn lost<'a>(&'a self, allowed: &'a [String]) -> impl Iterator<Item = &'a (String, Entry)> {
         self.entries.iter().filter(move |(_, entry)| {
             entry.outcome == Outcome::None
@@ -220,20 +220,20 @@ impl Conversion {
     }
 }
 
-/// Whether a construct is the named one, or lies in it.
+/// Whether a construct is the named one or a part of it.
 pub fn is_or_holds(name: &str, construct: &str) -> bool {
     let rest = construct.strip_prefix(name);
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 
-/// The files of all of them, each once.
+/// Returns the files of all conversions, each once.
 pub fn outputs(conversions: &[Conversion]) -> Vec<Output> {
     let mut seen = BTreeSet::new();
     let all = conversions.iter().flat_map(|one| &one.outputs);
     all.filter(|output| seen.insert(output.path.as_str())).cloned().collect()
 }
 
-/// Whether a text has a name that is no part of another one.
+/// Whether a text contains a name as a whole word.
 pub fn mentions(text: &str, name: &str) -> bool {
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
     text.match_indices(name).any(|(at, _)| {
@@ -243,24 +243,24 @@ pub fn mentions(text: &str, name: &str) -> bool {
     })
 }
 
-/// The path of a URI.
+/// Returns the path of a URI.
 fn path_of(uri: &str) -> &str {
     let Some((_, rest)) = uri.split_once("://") else { return uri };
     rest.find('/').map_or("", |at| &rest[at..])
 }
 
-/// Whether the value of a property names others that are not known before a run.
+/// Whether the value of a property refers to others that are only known at run time.
 fn is_open(name: &str, properties: &BTreeMap<String, String>) -> bool {
     let value = properties.get(name).filter(|value| value.contains("${"));
     value.is_some_and(|value| resolve(value, properties).contains("${"))
 }
 
-/// A value with references to other properties resolved, as a submission does.
+/// Resolves the references to other properties in a value, as a submission does.
 pub fn resolve(value: &str, properties: &BTreeMap<String, String>) -> String {
     resolve_by(value, &|name| properties.get(name))
 }
 
-/// The same, with the properties that somebody knows.
+/// Resolves the references in a value with a function that looks up properties.
 fn resolve_by<'p>(value: &str, known: &dyn Fn(&str) -> Option<&'p String>) -> String {
     let mut value = value.to_owned();
     for _ in 0..20 {

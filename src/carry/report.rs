@@ -1,24 +1,25 @@
-//! What became of each construct, and of the scenarios that both sides played, as JSON, Markdown or a page.
+//! The report of a conversion as JSON, Markdown or HTML: what became of each construct, and the results of the
+//! scenarios that both sides played.
 
 use super::ledger::PARTS;
 use super::{Conversion, Entry, Outcome};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// What came of the scenarios of an application, played here and in the other engine.
+/// The results of an application's scenarios, which our simulator and the other engine played.
 #[derive(Clone, Debug, Default)]
 pub struct Replay {
-    /// Those that were played.
+    /// The number of scenarios that were played.
     pub scenarios: usize,
-    /// Those that agree.
+    /// The number of those that agree.
     pub agree: usize,
-    /// Those that agree but for tasks that a server stops when another one fails.
+    /// The number of those that agree except for tasks that a server stops when another one fails.
     pub loosely: usize,
-    /// Those that differ.
+    /// The scenarios that differ.
     pub differs: Vec<Difference>,
-    /// Why none was played.
+    /// Why none was played, if so.
     pub left_out: Option<String>,
-    /// Why the other engine does not take what was converted.
+    /// Why the other engine rejected the converted files, if it did.
     pub refused: Option<String>,
 }
 
@@ -29,34 +30,34 @@ pub struct Difference {
     pub scenario: String,
     /// What differs.
     pub what: Vec<String>,
-    /// Whether what the report says of the application explains it.
+    /// Whether losses in the report explain it.
     pub is_told: bool,
-    /// The places of the report that do.
+    /// The entries of the report that explain it.
     pub because: Vec<String>,
 }
 
-/// What came of scenarios, by path and name of a conversion.
+/// The results of scenarios, by path and name of a conversion.
 pub type Replays = BTreeMap<(String, String), Replay>;
 
-/// What came of the scenarios of many applications.
+/// The summed results of the scenarios of many applications.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sums {
-    /// Applications of which a scenario was played.
+    /// The number of applications of which a scenario was played.
     pub applications: usize,
-    /// Scenarios that were played.
+    /// The number of scenarios that were played.
     pub scenarios: usize,
-    /// Those that agree.
+    /// The number of those that agree.
     pub agree: usize,
-    /// Those that agree but for tasks that a server stops when another one fails.
+    /// The number of those that agree except for tasks that a server stops when another one fails.
     pub loosely: usize,
-    /// Those that differ where something is lost.
+    /// The number of those with differences that losses explain.
     pub told: usize,
-    /// Those that differ otherwise.
+    /// The number of those with other differences.
     pub differ: usize,
 }
 
 impl Sums {
-    /// Added up.
+    /// Sums up results.
     pub fn of<'a>(replays: impl Iterator<Item = &'a Replay>) -> Sums {
         let mut sums = Sums::default();
         for replay in replays {
@@ -71,7 +72,7 @@ impl Sums {
         sums
     }
 
-    /// In words.
+    /// Returns a sentence with the numbers.
     fn words(&self) -> String {
         let Sums { applications, scenarios, agree, loosely, told, differ } = self;
         format!(
@@ -104,7 +105,7 @@ impl Replay {
         })
     }
 
-    /// In words: a sentence, and a line for each scenario that differs.
+    /// Returns a sentence with the result, and a line for each scenario that differs.
     fn words(&self) -> (String, Vec<String>) {
         if let Some(why) = &self.left_out {
             return (format!("No scenario was played: {why}."), Vec::new());
@@ -132,7 +133,7 @@ fn replay_of<'a>(replays: Option<&'a Replays>, conversion: &Conversion) -> Optio
     replays?.get(&(conversion.path.clone(), conversion.name.clone()))
 }
 
-/// Counts of outcomes by construct: exact, approximate, none.
+/// Returns the number of each outcome (exact, approximate, none) by construct.
 pub fn totals(conversions: &[Conversion]) -> BTreeMap<&str, [usize; 3]> {
     let mut totals: BTreeMap<&str, [usize; 3]> = BTreeMap::new();
     for (_, entry) in conversions.iter().flat_map(|conversion| &conversion.entries) {
@@ -146,7 +147,7 @@ fn sums(conversions: &[Conversion]) -> [usize; 3] {
         .map(|outcome| conversions.iter().map(|conversion| conversion.count(outcome)).sum())
 }
 
-/// Everything, for programs.
+/// Formats the report as JSON.
 pub fn json(target: &str, conversions: &[Conversion], replays: Option<&Replays>) -> String {
     let applications: Vec<Value> = conversions
         .iter()
@@ -198,24 +199,24 @@ pub fn json(target: &str, conversions: &[Conversion], replays: Option<&Replays>)
     format!("{all:#}\n")
 }
 
-/// Entries of one file with one outcome, one reason and one remedy, which are told together.
+/// Entries of a file with the same outcome, reason and remedy, which are reported together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Group<'a> {
     /// The file.
     pub path: &'a str,
-    /// What became of them.
+    /// Their outcome.
     pub outcome: Outcome,
     /// What differs, or why they are lost.
     pub reason: &'a str,
     /// What to do about it.
     pub remedy: &'a str,
-    /// Constructs that lie in no other of the group, each once.
+    /// The constructs that are not part of another one in the group, each once.
     pub constructs: Vec<&'a str>,
-    /// Lines of these, in order.
+    /// The lines of these constructs, in order.
     pub lines: Vec<usize>,
-    /// Whether others of the group lie in them.
+    /// Whether the group also contains parts of them.
     pub has_parts: bool,
-    /// How many entries there are.
+    /// The number of entries.
     pub count: usize,
 }
 
@@ -254,14 +255,14 @@ impl<'a> Group<'a> {
         }
     }
 
-    /// Where the first of them stands: `path:line`.
+    /// Returns the location of the first entry: `path:line`.
     pub fn place(&self) -> String {
         format!("{}:{}", self.path, self.lines[0])
     }
 
-    /// The other lines, in words; nothing where there are none.
+    /// Returns the other lines in words, if there are any.
     pub fn other_lines(&self) -> Option<String> {
-        /// More lines than these are only counted.
+        /// Maximum number of lines that are listed; others are only counted.
         const MOST: usize = 8;
         let others = &self.lines[1..];
         let shown: Vec<String> = others.iter().take(MOST).map(usize::to_string).collect();
@@ -275,7 +276,7 @@ impl<'a> Group<'a> {
     }
 }
 
-/// Entries, those of one file, outcome, reason and remedy together, in the order of the first of each.
+/// Groups entries by file, outcome, reason and remedy, in the order of the first entry of each group.
 pub fn groups<'a>(entries: impl Iterator<Item = &'a (String, Entry)>) -> Vec<Group<'a>> {
     type Key<'a> = (&'a str, Outcome, &'a str, &'a str);
     let mut order: Vec<Key<'a>> = Vec::new();
@@ -291,7 +292,7 @@ pub fn groups<'a>(entries: impl Iterator<Item = &'a (String, Entry)>) -> Vec<Gro
     order.iter().map(|key| Group::of(key.0, &found[key])).collect()
 }
 
-/// What is not exact, the lost first; what merely holds it is left out.
+/// Returns the groups of entries that are not exact, the lost ones first, without elements that only contain them.
 fn rows(conversion: &Conversion) -> Vec<Group<'_>> {
     let of = |outcome: Outcome| {
         let entries = conversion.entries.iter();
@@ -300,7 +301,7 @@ fn rows(conversion: &Conversion) -> Vec<Group<'_>> {
     [Outcome::None, Outcome::Approximate].map(of).concat()
 }
 
-/// The constructs of a row between these marks, and where they stand.
+/// Returns the constructs of a row between these marks, and their location.
 fn cells(row: &Group<'_>, open: &str, close: &str) -> (String, String) {
     let constructs: Vec<String> =
         row.constructs.iter().map(|name| format!("{open}{name}{close}")).collect();
@@ -309,7 +310,7 @@ fn cells(row: &Group<'_>, open: &str, close: &str) -> (String, String) {
     (format!("{}{parts}", constructs.join(", ")), format!("{}{others}", row.place()))
 }
 
-/// What a site has to set up, in words: "Needs connections `a`, variables `b`."
+/// Returns what a site has to set up, in words: "Needs connections `a`, variables `b`."
 fn needs(conversion: &Conversion, mark: &str) -> Option<String> {
     let kinds = conversion.needs.kinds().into_iter().filter(|(_, names)| !names.is_empty());
     let words: Vec<String> = kinds
@@ -323,13 +324,13 @@ fn needs(conversion: &Conversion, mark: &str) -> Option<String> {
     (!words.is_empty()).then(|| format!("Needs: {}.", words.join("; ")))
 }
 
-/// How many applications, in words.
+/// Returns the number of applications in words.
 fn applications(count: usize) -> String {
     let word = if count == 1 { "application" } else { "applications" };
     format!("{count} {word}")
 }
 
-/// For people, in Markdown.
+/// Formats the report as Markdown.
 pub fn markdown(target: &str, conversions: &[Conversion], replays: Option<&Replays>) -> String {
     let cell = |text: &str| text.replace('|', "\\|").replace('\n', " ");
     let [exact, approximate, none] = sums(conversions);
@@ -378,7 +379,7 @@ pub fn markdown(target: &str, conversions: &[Conversion], replays: Option<&Repla
     out
 }
 
-/// For people, as a page.
+/// Formats the report as an HTML page.
 pub fn html(target: &str, conversions: &[Conversion], replays: Option<&Replays>) -> String {
     let safe = |text: &str| {
         text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")

@@ -1,8 +1,8 @@
-//! What an action has beside its own element: settings of files of its application, what all actions of its workflow share, and
-//! what the workflow that starts it hands down.
+//! Settings that an action has from outside its own element: from files of its application, from the `<global>` of its
+//! workflow, and from the workflow that starts it.
 //!
-//! In: what was found around the workflows of a conversion. Out: [`Around`] for each of them, and the bodies of their actions
-//! with all of it merged in, as a server merges it.
+//! [`handed_down`] computes the [`Around`] of each workflow of a conversion. `shared` returns the body of an action
+//! with all these settings merged in, as a server merges them.
 
 use super::commands;
 use crate::ir::Scalar;
@@ -13,34 +13,34 @@ use crate::source::{Slice, Span};
 use ankus_lang::plan::Global;
 use std::collections::BTreeMap;
 
-/// What was found around a workflow.
+/// The context of a workflow: settings from outside its definition.
 #[derive(Clone, Debug, Default)]
 pub struct Around {
-    /// The properties of files that `<job-xml>` names, by their paths as written.
+    /// The properties of files in `<job-xml>` elements, by their paths as written.
     pub job_xml: BTreeMap<String, Vec<(String, String)>>,
-    /// What `config-default.xml` beside it gives its actions, whatever a job is submitted with.
+    /// The properties that its actions get from its `config-default.xml`, regardless of the job's properties.
     pub defaults: Vec<(String, String)>,
-    /// How many of these there are, where that is too many to write them out.
+    /// The number of these properties if they are too many to be written out.
     pub left_out: usize,
-    /// What the workflows that start it hand down.
+    /// The `<global>` settings that it inherits from the workflows that start it.
     pub inherited: Option<Global>,
-    /// Workflows that hand something down to it, and are not among the converted files.
+    /// Workflows from which it inherits settings and that are not among the converted files.
     pub starters: Vec<String>,
-    /// What the workflows that it starts miss of what it hands down, by the places that name them.
+    /// The settings that workflows which it starts do not inherit although they should, by the location of their paths.
     pub missed: BTreeMap<Span, Missed>,
 }
 
-/// What a workflow misses of what another one hands down.
+/// The settings that a workflow should inherit from another one and does not.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Missed {
     /// The workflow.
     pub by: String,
-    /// What it misses: elements and properties.
+    /// The names of missing elements and properties.
     pub names: Vec<String>,
 }
 
 impl Missed {
-    /// The first of the names, and how many more there are.
+    /// Lists the first names and the number of the others.
     pub(super) fn listed(&self) -> String {
         const MOST: usize = 4;
         let names: Vec<String> =
@@ -57,21 +57,22 @@ impl Missed {
 pub struct Starter<'a> {
     /// Its name.
     pub name: &'a str,
-    /// What it does.
+    /// Its definition.
     pub workflow: &'a Workflow,
-    /// What is secret.
+    /// The names of secrets.
     pub secrets: &'a Secrets,
-    /// Names of those that it starts, by the places that name them.
+    /// The names of the workflows that it starts, by the location of their paths.
     pub started: &'a BTreeMap<Span, String>,
 }
 
-/// Workflows may start each other; deeper than this nothing is handed down.
+/// Maximum number of levels for which settings are passed on, since workflows may start each other.
 const DEPTH: usize = 8;
 
-/// A file with more settings than this stays a file: no command line holds them all and can be read.
+/// Maximum number of settings of a file that are written out; with more of them, a command line would be unreadable.
 pub const MOST_MERGED: usize = 50;
 
-/// What workflows hand down to those that they start: by name, what it has from others and what those that it starts miss.
+/// Computes the settings that workflows pass to those that they start. Returns for each, by name, what it inherits, and
+/// what the workflows that it starts miss.
 pub fn handed_down(starters: &[Starter<'_>]) -> BTreeMap<String, Around> {
     let mut inherited: BTreeMap<&str, Option<Global>> = BTreeMap::new();
     for _ in 0..DEPTH {
@@ -111,7 +112,7 @@ pub fn handed_down(starters: &[Starter<'_>]) -> BTreeMap<String, Around> {
     all
 }
 
-/// The workflows that one starts, whether they take its settings, and where they are named.
+/// Returns the workflows that one starts, whether they inherit its settings, and the location of their paths.
 fn calls<'a>(starter: &Starter<'a>) -> Vec<(&'a str, bool, Span)> {
     let mut found = Vec::new();
     for (_, _, action) in starter.workflow.actions() {
@@ -125,7 +126,7 @@ fn calls<'a>(starter: &Starter<'a>) -> Vec<(&'a str, bool, Span)> {
     found
 }
 
-/// What a workflow hands down, but for what is said to launchers and to the server.
+/// Returns the settings that a workflow passes on, without those for launchers and the server.
 fn handed(starter: &Starter<'_>, inherited: &BTreeMap<&str, Option<Global>>) -> Option<Global> {
     let above = inherited.get(starter.name).and_then(Option::as_ref);
     let mut global = resolve::global(starter.workflow, above)?;
@@ -135,12 +136,12 @@ fn handed(starter: &Starter<'_>, inherited: &BTreeMap<&str, Option<Global>>) -> 
     Some(global)
 }
 
-/// Whether a property has a secret, which is written into no other file.
+/// Whether a property contains a secret, which must not be written to another file.
 pub fn is_secret((name, value): &(String, String), secrets: &Secrets) -> bool {
     secrets.covers(name) || !secrets.places(value).is_empty()
 }
 
-/// What two workflows hand down alike.
+/// Returns the settings that two workflows have in common.
 fn common(one: Option<Global>, other: Option<Global>) -> Option<Global> {
     let (one, other) = one.zip(other)?;
     Some(Global {
@@ -157,7 +158,7 @@ fn common(one: Option<Global>, other: Option<Global>) -> Option<Global> {
     })
 }
 
-/// The names of what is handed down and not there.
+/// Returns the names of inherited settings that are missing.
 fn missing(handed: &Global, known: Option<&Global>) -> Vec<String> {
     let mut names = Vec::new();
     if handed.name_node.is_some() && known.is_none_or(|known| known.name_node.is_none()) {
@@ -178,7 +179,7 @@ fn missing(handed: &Global, known: Option<&Global>) -> Vec<String> {
     names
 }
 
-/// An action with what all actions share, and with the settings of files that are at hand.
+/// Returns an action with the settings of `<global>` and those of files that are available.
 pub(super) fn shared(workflow: &Workflow, body: &Body, around: &Around) -> Body {
     let mut body = body.clone();
     let place = body.tag;
@@ -199,7 +200,7 @@ pub(super) fn shared(workflow: &Workflow, body: &Body, around: &Around) -> Body 
         }
     }
     if let Some(above) = &around.inherited {
-        // It stands in another file: what becomes of it is said where the action is.
+        // The text is in another file: what becomes of it is reported at the action.
         let text = |text: &String| Scalar::elsewhere(text, place);
         body.name_node = body.name_node.or_else(|| above.name_node.as_ref().map(text));
         let manager = above.resource_manager.as_ref().map(|(_, manager)| text(manager));
@@ -212,7 +213,7 @@ pub(super) fn shared(workflow: &Workflow, body: &Body, around: &Around) -> Body 
             above.configuration.iter().map(|property| elsewhere(property, place)).collect();
         merge(&mut body, &properties);
     }
-    // The defaults beside the workflow count for more than its files of properties.
+    // The defaults of the workflow take precedence over its properties files.
     let defaults: Vec<Property> = around
         .defaults
         .iter()
@@ -220,7 +221,7 @@ pub(super) fn shared(workflow: &Workflow, body: &Body, around: &Around) -> Body 
         .map(|property| elsewhere(property, place))
         .collect();
     merge(&mut body, &defaults);
-    // Those of the action come behind, and so count for more.
+    // The files of the action come last and therefore take precedence.
     let is_own = |file: &Scalar| body.job_xml.iter().any(|own| own.as_str() == file.as_str());
     files.retain(|file| !is_own(file));
     body.job_xml.splice(0..0, files);
@@ -228,7 +229,7 @@ pub(super) fn shared(workflow: &Workflow, body: &Body, around: &Around) -> Body 
     body
 }
 
-/// Whether a default of a workflow says something to an action.
+/// Whether an action uses a default property of its workflow.
 fn takes_defaults(body: &Body, name: &str) -> bool {
     match body.details {
         Details::SubWorkflow { .. } | Details::Email { .. } | Details::Ssh { .. } => false,
@@ -237,7 +238,7 @@ fn takes_defaults(body: &Body, name: &str) -> bool {
     }
 }
 
-/// Whether a client of file systems has a use for a property.
+/// Whether a file system client uses a property.
 pub(super) fn is_of_files(name: &str) -> bool {
     ["fs.", "dfs.", "hadoop.", "ipc."].iter().any(|start| name.starts_with(start))
 }
@@ -251,8 +252,8 @@ fn merge(body: &mut Body, shared: &[Property]) {
     }
 }
 
-/// Settings of files in the place of the files, where no program is told to read these. The last file counts for most: what is
-/// before one that is not at hand stays as it is.
+/// Replaces files by their settings, if the program of the action does not read the files. The last file takes
+/// precedence, so that files before one that is not available stay as they are.
 fn read_files(body: &mut Body, around: &Around) {
     let takes_settings = match &body.details {
         Details::Fs { .. } | Details::SubWorkflow { .. } => false,
@@ -274,7 +275,7 @@ fn read_files(body: &mut Body, around: &Around) {
     }
 }
 
-/// A property of another file, with the place that stands for it.
+/// Creates a property from another file, with the location that represents it.
 fn elsewhere((name, value): &(String, String), place: Span) -> Property {
     Property {
         span: place,

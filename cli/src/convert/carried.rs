@@ -1,4 +1,4 @@
-//! Units as an engine has them: one by one, or several coordinators in one graph.
+//! Converts units: one by one, or several coordinators as one graph.
 
 use super::{Unit, absolute, around};
 use ankus::analysis::Analysis;
@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// All units carried over; those that share a graph together.
+/// Converts all units; those that share a graph are converted together.
 pub(super) fn all(
     units: &[Unit],
     joined: &[Joined],
@@ -56,7 +56,7 @@ fn in_graphs(
         let members = match &joined[at].graph {
             None => vec![at],
             Some(place) if place.order == 0 => members_of(&place.graph, joined),
-            // The first one brings it along.
+            // It is converted with the first unit of its graph.
             Some(_) => continue,
         };
         let read = members.iter().map(|at| Read::of(&units[*at], around));
@@ -71,7 +71,7 @@ fn in_graphs(
     conversions
 }
 
-/// The units that share a graph, in its order.
+/// Returns the units that share a graph, in its order.
 pub(super) fn members_of(graph: &str, joined: &[Joined]) -> Vec<usize> {
     let mut members: Vec<(usize, usize)> = Vec::new();
     for (at, one) in joined.iter().enumerate() {

@@ -1,7 +1,7 @@
-//! What actions do, as operators of Airflow.
+//! Actions as operators of Airflow.
 //!
-//! Tools that have a command line are started by `BashOperator`, as the launcher starts them: files beside the working
-//! folder, `<prepare>` first. What another engine has no use for is claimed with what differs.
+//! Tools with a command line are started by `BashOperator` as the launcher starts them: `<prepare>` first, then the
+//! files are fetched into the working directory. Settings that Airflow does not use are claimed with the difference.
 
 use super::Printer;
 use super::expression::{Part, Text};
@@ -21,11 +21,11 @@ pub(super) const LAUNCHER: &str =
     "there is no launcher job: the command runs where the worker of Airflow does";
 pub(super) const CLIENT: &str = "give the worker the clients and the configuration of the cluster";
 
-/// Lines of a shell script, with what they differ in.
+/// The lines of a shell script.
 pub(super) type Lines = Vec<String>;
 
 impl Printer<'_> {
-    /// The operator of an action: its class, with its arguments.
+    /// Returns the operator for an action: class and arguments.
     pub(super) fn operator(&mut self, action: &Action) -> (String, Vec<(String, Value)>) {
         let Some(body) = &action.body else {
             return self.nothing("the action has no body");
@@ -48,7 +48,7 @@ impl Printer<'_> {
         }
     }
 
-    /// A task that fails with the reason, in the place of what cannot be had.
+    /// Returns a task that fails with the reason, for an action that cannot be converted.
     fn nothing(&mut self, reason: &str) -> (String, Vec<(String, Value)>) {
         let given = vec![
             ("python_callable".to_owned(), Value::code("oozie.kill")),
@@ -61,7 +61,7 @@ impl Printer<'_> {
         self.ledger.claim(span, Outcome::Approximate, reason, remedy);
     }
 
-    /// Texts in a row, as words of a shell.
+    /// Prints texts as words of a shell.
     fn words(&mut self, scalars: &[Scalar]) -> String {
         scalars.iter().map(|scalar| format!(" {}", self.say(scalar).word())).collect()
     }
@@ -70,7 +70,7 @@ impl Printer<'_> {
         scalar.map(|scalar| self.say(scalar).word())
     }
 
-    /// Properties as options of a tool: `-D name=value`.
+    /// Prints the properties of an action as options of a tool: `-D name=value`.
     fn options(&mut self, body: &Body, option: &str) -> String {
         let mut out = String::new();
         for scalar in body.job_xml.iter().filter(|_| commands::takes_conf(body)) {
@@ -107,7 +107,7 @@ impl Printer<'_> {
         format!(" {option}{}", pair.word())
     }
 
-    /// A property that the tool itself has a use for.
+    /// Returns name and value of a property if the tool itself uses it.
     pub(super) fn property(&mut self, property: &Property) -> Option<(Text, Text)> {
         let name = self.say(&property.name);
         if let Some(known) = name.known()
@@ -135,7 +135,7 @@ impl Printer<'_> {
         Some((name, value))
     }
 
-    /// Files that the launcher puts beside the program.
+    /// Adds commands that fetch the files which the launcher would place in the working directory.
     fn files(&mut self, body: &Body, lines: &mut Lines) {
         for (scalars, is_archive) in [(&body.files, false), (&body.archives, true)] {
             for scalar in scalars {
@@ -168,7 +168,7 @@ impl Printer<'_> {
         self.files_of_settings(body, lines);
     }
 
-    /// Files of properties that are not written out, beside the program.
+    /// Adds commands that fetch the properties files whose settings are not written out.
     pub(super) fn files_of_settings(&mut self, body: &Body, lines: &mut Lines) {
         for scalar in &body.job_xml {
             let text = self.say(scalar);
@@ -187,7 +187,7 @@ impl Printer<'_> {
         }
     }
 
-    /// A path from the folder of the application on, if it is not absolute.
+    /// Prefixes a relative path with the folder of the application.
     pub(super) fn absolute(&mut self, path: Text, written: &Scalar) -> Text {
         if !self.known().is_below_application(written.as_str()) {
             return path;
@@ -210,7 +210,7 @@ impl Printer<'_> {
         folder
     }
 
-    /// The folder of the application, whose path may name the file in it.
+    /// Returns the folder of an application, whose path may name the file in it.
     pub(super) fn folder_of(&self, mut path: Text) -> Text {
         if let Some(Part::Literal(last)) = path.parts.last_mut() {
             if let Some(folder) = places::folder_of_file(last) {
@@ -272,7 +272,7 @@ impl Printer<'_> {
                 };
                 let change = format!("{fs} {name}{deep} {}", value.word());
                 if with_files && !operation.recursive {
-                    // What is directly in a folder comes first, as long as the folder can be read.
+                    // The direct content comes first, while the folder can still be read.
                     out.push(format!("{fs} -ls -C {path} | xargs -r -d '\\n' {change}"));
                 }
                 format!("{change} {path}")
@@ -286,7 +286,7 @@ impl Printer<'_> {
         out.push(line);
     }
 
-    /// A mode as the tools read it.
+    /// Converts a file mode to what the tools parse.
     fn mode(&mut self, tag: Span, value: Text) -> Text {
         if let Some(known) = value.known() {
             return Text::literal(&text::mode(known));
@@ -332,7 +332,7 @@ impl Printer<'_> {
         self.script_operator(body, lines, secrets)
     }
 
-    /// The line that starts the program; fs has only lines.
+    /// Returns the line that starts the program; `fs` actions only add lines.
     fn command(
         &mut self,
         body: &Body,
@@ -378,7 +378,7 @@ impl Printer<'_> {
                     options.push_str(&self.java_options(opts));
                 }
                 let class = self.word(main_class.as_deref()).unwrap_or_default();
-                // One cause is said once: it holds for every program that a launcher runs.
+                // The difference applies to every program that a launcher runs and is reported once.
                 let outcome = match self.has_said_place {
                     true => Outcome::Exact,
                     false => Outcome::Approximate,
@@ -422,7 +422,7 @@ impl Printer<'_> {
             }
             Details::Sqoop { command, .. } => {
                 let options = self.options(body, "-D ");
-                // The server splits it at blanks, and knows no quotes.
+                // The server splits it at whitespace and does not interpret quotes.
                 let command = command.as_deref().map(|command| self.say(command).words());
                 let all = command.unwrap_or_else(|| arguments.trim_start().to_owned());
                 let (tool, rest) = all.split_once(' ').unwrap_or((&all, ""));
@@ -474,7 +474,7 @@ impl Printer<'_> {
         })
     }
 
-    /// What an action runs with: where the cluster is, and its properties.
+    /// Returns the settings of an action: the addresses of the cluster, and its properties.
     pub(super) fn settings(&mut self, body: &Body) -> Vec<(Text, Text)> {
         let mut properties = Vec::new();
         for (scalar, name) in [
@@ -491,7 +491,7 @@ impl Printer<'_> {
         properties
     }
 
-    /// Writes the file in which a program finds what its action runs with; whether there is anything in it.
+    /// Writes the file with the settings of the action for its program. Returns whether there are any.
     fn settings_file(&mut self, body: &Body, lines: &mut Lines) -> bool {
         let properties = self.settings(body);
         if properties.is_empty() {
@@ -502,7 +502,7 @@ impl Printer<'_> {
         true
     }
 
-    /// Properties of an action that a file system has a use for, as options of its client; the others say nothing to it.
+    /// Prints the properties that a file system client uses as options; it does not use the others.
     fn settings_of_files(&mut self, body: &Body) -> String {
         if let Some(scalar) = &body.resource_manager {
             self.say(scalar);
@@ -518,7 +518,7 @@ impl Printer<'_> {
         options
     }
 
-    /// Elements that are there, and hold nothing.
+    /// Claims elements that are empty.
     fn claim_empty(&mut self, body: &Body) {
         let Some(element) = self.tree.element(body.element) else { return };
         for name in ["prepare", "configuration"] {
@@ -529,7 +529,7 @@ impl Printer<'_> {
         }
     }
 
-    /// Settings of a cluster that a command has no use for.
+    /// Reports the cluster settings that a command does not use.
     fn unheard(&mut self, body: &Body) {
         for scalar in [&body.name_node, &body.resource_manager].into_iter().flatten() {
             if !self.ledger.is_claimed(scalar.span()) {
@@ -546,7 +546,7 @@ impl Printer<'_> {
         params.iter().map(|param| format!(" {option} {}", self.say(param).word())).collect()
     }
 
-    /// A script of the application, brought to the worker.
+    /// Adds a command that fetches a script of the application to the worker.
     fn script(&mut self, script: Option<&Scalar>, lines: &mut Lines) -> String {
         let Some(script) = script else { return String::new() };
         let text = self.say(script);
@@ -575,7 +575,7 @@ impl Printer<'_> {
         (class, given)
     }
 
-    /// What a mail says, and to whom.
+    /// Returns the recipients and the content of a mail as arguments.
     pub(super) fn mail(&mut self, body: &Body) -> Option<Vec<(String, Value)>> {
         let Details::Email { to, cc, bcc, subject, body: words, content_type, attachment } =
             &body.details
@@ -626,7 +626,7 @@ impl Printer<'_> {
         let program = command.as_ref().map(|text| self.say(text).jinja()).unwrap_or_default();
         let words = self.words(arguments);
         let line = format!("{program}{words}");
-        // What ends so is taken for the name of a file.
+        // Airflow takes a text with this ending for the name of a template file.
         let line = if line.ends_with(".sh") { format!("{line} ") } else { line };
         given.push(("command".to_owned(), Value::text(line)));
         given.push(("cmd_timeout".to_owned(), Value::code("None")));
@@ -675,7 +675,7 @@ impl Printer<'_> {
                     let reason = "a secret is not passed on: the parameters of a run are shown";
                     let own = secret_name(&dag, name.known().unwrap_or_default());
                     let remedy = format!("set the variable `{own}`, which the DAG reads");
-                    // What all actions share has no use here but where it is read.
+                    // A property of `<global>` is reported only for actions that use it.
                     if body.span.start <= property.span.start && property.span.end <= body.span.end
                     {
                         self.ledger.whole(property.span, Outcome::Approximate, reason, &remedy);
@@ -683,13 +683,13 @@ impl Printer<'_> {
                     continue;
                 }
                 let name = name.jinja();
-                // Of several values of a name the last counts.
+                // The last value of a name counts.
                 conf.retain(|(other, _)| *other != name);
                 conf.push((name, Value::text(value.jinja())));
             }
         }
         if propagate_configuration.is_some() {
-            // What a coordinator gives its workflow stands in no parameter of the DAG.
+            // The properties that a coordinator sets for its workflow are not parameters of the DAG.
             let secrets = self.given.secrets;
             let given = self.texts.iter().filter(|(name, _)| {
                 is_passed_on(name, secrets) && conf.iter().all(|(own, _)| own != *name)
@@ -715,10 +715,10 @@ impl Printer<'_> {
     }
 }
 
-/// Writes properties as a file of Hadoop.
+/// Writes properties to a Hadoop configuration file.
 pub(super) fn configuration(file: &str, properties: &[(Text, Text)], lines: &mut Lines) {
     let inner = markup(properties);
-    // No line of it ends it early.
+    // No line of the content may end the here-document early.
     let mut end = "END".to_owned();
     while inner.lines().any(|line| line == end) {
         end.push('_');
@@ -728,7 +728,7 @@ pub(super) fn configuration(file: &str, properties: &[(Text, Text)], lines: &mut
     lines.push(end);
 }
 
-/// Properties as Hadoop writes them into a file.
+/// Formats properties as a Hadoop configuration file.
 fn markup(properties: &[(Text, Text)]) -> String {
     let mut out = "<configuration>\n".to_owned();
     for (name, value) in properties {
@@ -740,7 +740,7 @@ fn markup(properties: &[(Text, Text)]) -> String {
     out + "</configuration>\n"
 }
 
-/// Path and name of a file: `path#name`, or the last part of the path.
+/// Returns the path and local name of a file: from `path#name`, or the last segment of the path.
 pub(super) fn split_name(text: Text) -> (Text, Text) {
     let mark = |part: &Part| matches!(part, Part::Literal(text) if text.contains('#'));
     if let Some(at) = text.parts.iter().position(mark)

@@ -1,4 +1,4 @@
-//! Bundles: their coordinators are DAGs of their own, with a tag in common.
+//! Bundles: each coordinator becomes a separate DAG, and all have a common tag.
 
 use super::site::Needs;
 use crate::analysis::Analysis;
@@ -16,7 +16,8 @@ pub enum Member {
     Missing,
 }
 
-/// What became of a bundle whose coordinators were converted, or could not be found (by place); or the code with which a server refuses it.
+/// Returns the ledger of a bundle. `found` says for each coordinator what became of it, or is the code with which a
+/// server refuses the bundle.
 pub fn bundle(
     path: &str,
     name: &str,

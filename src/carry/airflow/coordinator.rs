@@ -1,4 +1,4 @@
-//! Coordinators: the schedule, the data that a run waits for, limits, and what the workflow is given.
+//! Coordinators: the schedule, the data that a run waits for, limits, and the properties for the workflow.
 
 use super::expression::Text;
 use super::python::{Value, identifier, quoted};
@@ -51,7 +51,7 @@ impl<'a> Printer<'a> {
         self.start_workflow(coordinator, dag);
     }
 
-    /// The schedule; the name of our own timetable, where it is one.
+    /// Adds the schedule. Returns the variable of the timetable, if it has one.
     fn times(
         &mut self,
         coordinator: &Coordinator,
@@ -92,10 +92,11 @@ impl<'a> Printer<'a> {
         } else {
             dag.arguments.push(("schedule".to_owned(), found.value));
         }
-        // The first nominal time from the start date on is the first run, so that the instant itself is Airflow's.
+        // The first run is that of the first nominal time at or after the start date, so that a run at the instant
+        // itself is Airflow's.
         let first = self.given.cut_over.map_or(found.first, |cut_over| cut_over.max(found.first));
         dag.arguments.push(("start_date".to_owned(), pendulum(first, 0)));
-        // Airflow includes the end, the server does not.
+        // The end is inclusive in Airflow and exclusive on the server.
         let end = pendulum(definition.schedule.end, -1);
         dag.arguments.push(("end_date".to_owned(), end));
         dag.arguments.push(("catchup".to_owned(), Value::code("True")));
@@ -166,7 +167,7 @@ impl<'a> Printer<'a> {
         }
     }
 
-    /// Datasets, the windows of a run, and the sensors that wait for them.
+    /// Adds datasets, the instances of a run, and the sensors that wait for them.
     fn data(
         &mut self,
         coordinator: &Coordinator,
@@ -210,7 +211,7 @@ impl<'a> Printer<'a> {
             let task = format!("wait_for_{}", identifier(&event.name));
             let found_by = quoted(&self.id(&task), '\'');
             let used = match looks {
-                // What there is of it is found by the sensor of the logic.
+                // The sensor of the input logic finds the available instances.
                 true if is_input && logic.is_some() => self.of_logic(&event.name),
                 true => format!("{own}, {found_by}"),
                 false => own.clone(),
@@ -247,7 +248,8 @@ impl<'a> Printer<'a> {
         }
     }
 
-    /// The table whose partitions are the instances of an event, and the folder that these lie below, where a site wants them.
+    /// Returns the table whose partitions are the instances of an event, and their parent folder, if the settings name
+    /// them.
     fn table_of(
         &mut self,
         coordinator: &Coordinator,
@@ -285,7 +287,8 @@ impl<'a> Printer<'a> {
         is_partition.then_some((folder, table))
     }
 
-    /// Whether an input is what the run before writes, and a site wants runs to follow one another instead of waiting for it.
+    /// Whether an input is the output of the previous run, and the settings ask for consecutive runs instead of waiting
+    /// for it.
     fn follows_the_run_before(
         &mut self,
         event: &DataEvent,
@@ -301,7 +304,7 @@ impl<'a> Printer<'a> {
         if !dag.task_arguments.contains(&past) {
             dag.task_arguments.push(past);
         }
-        // A task waits for itself in the run before, and not for the whole run.
+        // A task waits only for itself in the previous run, not for the whole run.
         for (name, value) in &mut dag.arguments {
             if name == "max_active_runs" {
                 *value = Value::code("1");
@@ -321,7 +324,7 @@ impl<'a> Printer<'a> {
         true
     }
 
-    /// Which inputs are enough, and the names that the logic has; nothing where all are waited for one by one.
+    /// Returns the input logic and the names in it; none if each input is waited for separately.
     fn logic(
         &mut self,
         coordinator: &Coordinator,
@@ -348,13 +351,13 @@ impl<'a> Printer<'a> {
         }
     }
 
-    /// Data of a name of the input logic, as an argument.
+    /// Returns the argument for the data of a name in the input logic.
     fn of_logic(&self, name: &str) -> String {
         let sensor = quoted(&self.id("wait_for_data"), '\'');
         format!("{}, {sensor}, {}", self.variable("input_logic"), quoted(name, '\''))
     }
 
-    /// Says of an input why it did not become part of a graph.
+    /// Reports why an input did not become part of a graph.
     fn tell_apart(&mut self, event: &DataEvent) {
         let Some((writer, why)) = self.given.joined.apart.get(&event.name) else { return };
         if let Some(element) = self.element_of(event) {
@@ -364,7 +367,7 @@ impl<'a> Printer<'a> {
         }
     }
 
-    /// A task behind those of another coordinator in the same DAG; its name.
+    /// Adds a task that runs after those of another coordinator in the same DAG. Returns its variable.
     fn gate_behind(
         &mut self,
         task: &str,
@@ -402,14 +405,14 @@ impl<'a> Printer<'a> {
         own
     }
 
-    /// Adds a task; its name.
+    /// Adds a task. Returns its variable.
     fn put(&self, task: &str, call: Value, dag: &mut Dag) -> String {
         let (own, indent) = (self.variable(task), self.indent());
         dag.tasks.push(format!("{}{own} = {}\n", " ".repeat(indent), call.print(indent)));
         own
     }
 
-    /// A sensor that waits for the run of another coordinator for the same time; its name.
+    /// Adds a sensor that waits for the run of another coordinator for the same nominal time. Returns its variable.
     fn task_sensor(
         &mut self,
         task: &str,
@@ -437,7 +440,7 @@ impl<'a> Printer<'a> {
         self.put_sensor(task, &class, (given, Vec::new()), definition, dag)
     }
 
-    /// A sensor that waits for data; its name.
+    /// Adds a sensor that waits for data. Returns its variable.
     fn sensor(&mut self, task: &str, code: &str, definition: &Definition, dag: &mut Dag) -> String {
         let given = vec![("data".to_owned(), Value::code(code))];
         let mut more = Vec::new();
@@ -452,7 +455,7 @@ impl<'a> Printer<'a> {
         self.put_sensor(task, "oozie.DataSensor", (given, more), definition, dag)
     }
 
-    /// What of the datasets and events is carried, before anything is found out that is not.
+    /// Claims datasets and events as exact; differences are reported later.
     fn claim_data(&mut self, coordinator: &Coordinator, definition: &Definition) {
         let Some(root) = self.tree.root() else { return };
         for name in ["datasets", "input-events", "output-events"] {
@@ -489,7 +492,8 @@ impl<'a> Printer<'a> {
         }
     }
 
-    /// The instances of an event, as arguments. Those that are not known before a run stay as they are written, and fail in it.
+    /// Returns the instances of an event as arguments. Those that are not known before a run stay as written and fail
+    /// at run time.
     fn window(&mut self, event: &DataEvent, definition: &Definition) -> Vec<(String, Value)> {
         let texts: Vec<&String> = match &event.instances {
             Instances::List(all) => all.iter().collect(),
@@ -518,12 +522,12 @@ impl<'a> Printer<'a> {
         }
     }
 
-    /// The element of an event.
+    /// Returns the element of an event.
     fn element_of(&self, event: &DataEvent) -> Option<Element<'a>> {
         claims::event(self.tree.root()?, &["input-events", "output-events"], &event.name)
     }
 
-    /// What the workflow is given: names that stand for texts of their own.
+    /// Compiles the properties that the coordinator sets for its workflow.
     fn configuration(&mut self, coordinator: &Coordinator) {
         let mut texts = BTreeMap::new();
         for property in &coordinator.configuration {
@@ -575,7 +579,7 @@ impl<'a> Printer<'a> {
         }
     }
 
-    /// Adds a sensor, with what is its own before and behind what all have; its name.
+    /// Adds a sensor, with its own arguments before and after those that all sensors have. Returns its variable.
     fn put_sensor(
         &self,
         task: &str,
@@ -586,7 +590,7 @@ impl<'a> Printer<'a> {
     ) -> String {
         let minutes = definition.controls.timeout;
         let timeout = match minutes {
-            // Airflow knows no sensor that waits forever.
+            // Sensors of Airflow always have a time-out.
             ..0 => "dt.timedelta(days=3650)".to_owned(),
             minutes => format!("dt.timedelta(minutes={minutes})"),
         };
@@ -610,7 +614,7 @@ impl<'a> Printer<'a> {
 /// Arguments by name.
 type Arguments = Vec<(String, Value)>;
 
-/// A dataset as the helpers take it.
+/// Returns a dataset as an argument for the helpers.
 pub(in crate::carry) fn dataset(
     event: &DataEvent,
     definition: &Definition,
@@ -648,7 +652,8 @@ pub(in crate::carry) fn dataset(
     Some(Value::Call("oozie.Dataset".to_owned(), given))
 }
 
-/// The input logic as the helpers take it, and its names; or why there is none. `variable` is what an event is called.
+/// Returns the input logic as an argument for the helpers, and the names in it; or why it cannot be converted.
+/// `variable` returns the variable of an event.
 pub(in crate::carry) fn logic(
     definition: &Definition,
     variable: &dyn Fn(&str) -> String,

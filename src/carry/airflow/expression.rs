@@ -1,7 +1,7 @@
-//! Texts with expressions, as Jinja.
+//! Texts with expressions as Jinja.
 //!
-//! In: a text and what its names stand for. Out: [`Text`], literal parts and Python expressions that Jinja evaluates when a
-//! task runs. What does not depend on a run is evaluated here. Operators become calls of `oozie_el.py`, which coerces as
+//! [`Names::text`] compiles a text to a [`Text`] of literal parts and Python expressions, which Jinja evaluates when a
+//! task runs. Constant expressions are evaluated here. Operators become calls of `oozie_el.py`, which coerces values as
 //! the server does; where Jinja does the same by itself, no helper is called.
 
 use super::python::quoted;
@@ -14,25 +14,25 @@ use std::collections::BTreeMap;
 /// A part of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// As it is.
+    /// Literal text.
     Literal(String),
-    /// An expression of Python, and whether its value is a text already.
+    /// A Python expression, and whether its value is a text already.
     Value(String, bool),
 }
 
-/// A text, with what differs from the server.
+/// A compiled text, with the ways in which it differs from the server's.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Text {
-    /// In order.
+    /// The parts, in order.
     pub parts: Vec<Part>,
-    /// What is only nearly the same.
+    /// How it differs from what the server does.
     pub differs: Vec<String>,
-    /// What cannot be had.
+    /// What has no counterpart.
     pub lacks: Vec<String>,
 }
 
 impl Text {
-    /// Without expressions.
+    /// Creates a text without expressions.
     pub fn literal(text: &str) -> Text {
         let parts = match text {
             "" => Vec::new(),
@@ -41,7 +41,7 @@ impl Text {
         Text { parts, ..Text::default() }
     }
 
-    /// The text, where no run changes it.
+    /// Returns the text if it is the same in every run.
     pub fn known(&self) -> Option<&str> {
         match &self.parts[..] {
             [] => Some(""),
@@ -50,17 +50,17 @@ impl Text {
         }
     }
 
-    /// Whether it ends like this whatever a run knows.
+    /// Whether it has this end in every run.
     pub fn ends_with(&self, end: &str) -> bool {
         matches!(self.parts.last(), Some(Part::Literal(text)) if text.ends_with(end))
     }
 
-    /// Whether its value is a text before anything makes it one.
+    /// Whether its value is a text without a conversion.
     fn is_text(&self) -> bool {
         !matches!(&self.parts[..], [Part::Value(_, false)])
     }
 
-    /// With its text as code.
+    /// Turns its literal parts into code.
     pub fn into_code(mut self) -> Text {
         for part in &mut self.parts {
             if let Part::Literal(code) = part {
@@ -70,7 +70,7 @@ impl Text {
         self
     }
 
-    /// The text that its value becomes.
+    /// Converts its value to a text.
     pub fn as_text(mut self) -> Text {
         if let [Part::Value(code, is_text @ false)] = &mut self.parts[..] {
             *code = format!("el.text({code})");
@@ -79,14 +79,14 @@ impl Text {
         self
     }
 
-    /// For a field that Airflow renders.
+    /// Prints it for a field that Airflow renders.
     pub fn jinja(&self) -> String {
         self.with(|code, is_text| {
             if is_text { format!("{{{{ {code} }}}}") } else { format!("{{{{ el.text({code}) }}}}") }
         })
     }
 
-    /// As one word of a shell.
+    /// Prints it as one word of a shell.
     pub fn word(&self) -> String {
         if self.parts.is_empty() {
             return "''".to_owned();
@@ -98,7 +98,7 @@ impl Text {
         parts.collect()
     }
 
-    /// As the words of a shell that there are between blanks, whatever else stands in them.
+    /// Prints it as words of a shell, split at whitespace; other characters are quoted.
     pub fn words(&self) -> String {
         let parts = self.parts.iter().map(|part| match part {
             Part::Literal(text) => {
@@ -114,7 +114,7 @@ impl Text {
         words.trim().to_owned()
     }
 
-    /// The words that a launcher takes it apart into, and whether each is one argument.
+    /// Splits it into words as a launcher does. Returns for each whether it is one argument.
     pub(super) fn options_apart(
         &self,
         apart: fn(&str) -> Vec<(String, bool)>,
@@ -128,24 +128,24 @@ impl Text {
         words.map(|(parts, is_one)| (Text { parts, ..Text::default() }, is_one)).collect()
     }
 
-    /// As the options of a tool that a launcher takes apart.
+    /// Prints it as the options of a tool that a launcher splits.
     fn options(&self, apart: fn(&str) -> Vec<(String, bool)>) -> String {
         let words = self.options_apart(apart).into_iter();
         let printed = words.map(|(word, is_one)| if is_one { word.word() } else { word.words() });
         printed.map(|word| format!(" {word}")).collect()
     }
 
-    /// As options of `spark-submit`, each behind a blank.
+    /// Prints it as options of `spark-submit`, each after a space.
     pub fn spark_options(&self) -> String {
         self.options(options::spark)
     }
 
-    /// As options of Java, each behind a blank.
+    /// Prints it as JVM options, each after a space.
     pub fn java_options(&self) -> String {
         self.options(options::java)
     }
 
-    /// As an expression.
+    /// Prints it as an expression.
     pub fn code(&self) -> String {
         let part = |part: &Part| match part {
             Part::Literal(text) => quoted(text, '\''),
@@ -158,7 +158,7 @@ impl Text {
         }
     }
 
-    /// Within an element of XML.
+    /// Prints it as the content of an XML element.
     pub fn markup(&self) -> String {
         let parts = self.parts.iter().map(|part| match part {
             Part::Literal(text) => {
@@ -177,7 +177,7 @@ impl Text {
         parts.collect()
     }
 
-    /// This and another text behind it.
+    /// Appends another text.
     pub fn then(mut self, other: Text) -> Text {
         for part in other.parts {
             match (self.parts.last_mut(), part) {
@@ -191,7 +191,7 @@ impl Text {
     }
 }
 
-/// A literal in a text that Jinja reads.
+/// Escapes a literal for Jinja.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -210,7 +210,7 @@ fn escaped(text: &str) -> String {
     out
 }
 
-/// A word for a shell.
+/// Quotes a word for a shell.
 pub fn shell_quoted(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "@%+=:,./-_".contains(c);
     if !text.is_empty() && text.chars().all(plain) {
@@ -219,29 +219,29 @@ pub fn shell_quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', "'\"'\"'"))
 }
 
-/// What names and functions stand for.
+/// What the names and functions in expressions refer to.
 pub struct Names<'a> {
-    /// Where texts stand.
+    /// The phase in which the server evaluates the texts.
     pub phase: Phase,
-    /// Properties that are texts of their own.
+    /// Properties whose values are compiled texts.
     pub texts: &'a BTreeMap<String, Text>,
-    /// The name of what is converted.
+    /// The name of the application.
     pub owner: &'a str,
     /// Whether the value of a property is a secret.
     pub is_secret: &'a dyn Fn(&str) -> bool,
-    /// Whether the value of a property names others that a run alone knows.
+    /// Whether the value of a property refers to others that are only known at run time.
     pub is_open: &'a dyn Fn(&str) -> bool,
-    /// Constant results of functions without parameters: `wf:name`.
+    /// The results of functions that have no parameters and always return the same value, such as `wf:name`.
     pub constants: &'a BTreeMap<&'static str, Text>,
-    /// Code of data events, by name, and of the sensor that finds them.
+    /// The code for data events and the sensor that finds them, by name of the event.
     pub data: &'a BTreeMap<String, String>,
-    /// Names of tasks by those of their nodes.
+    /// The names of tasks, by node name.
     pub tasks: &'a BTreeMap<String, String>,
-    /// Code that tells where a node went, by its name.
+    /// Code that computes which transition a node took, by node name.
     pub transitions: &'a BTreeMap<String, String>,
-    /// Whether paths of the workflow run side by side.
+    /// Whether paths of the workflow run in parallel.
     pub is_forked: bool,
-    /// Whether it is known who submits the application.
+    /// Whether the user who submits the application is known.
     pub knows_user: bool,
     /// The group of its tasks in a DAG of several coordinators.
     pub group: Option<&'a str>,
@@ -252,19 +252,19 @@ pub struct Names<'a> {
 /// Where code is evaluated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// In a template of Airflow.
+    /// In an Airflow template.
     Template,
-    /// In a flow of Prefect, whose variable `run` is the run of the workflow.
+    /// In a Prefect flow, whose variable `run` is the run of the workflow.
     Flow,
-    /// In a function of a dataset and a nominal time, its variable `moment`.
+    /// In a function of a dataset and a nominal time, which are in its variable `moment`.
     Moment,
 }
 
-/// A part of an expression: its code, whether it is a text.
+/// A part of an expression: its code, and whether its value is a text.
 type Operand = (String, bool);
 
 impl Names<'_> {
-    /// Compiles a text of a definition, with what no server can read refused.
+    /// Compiles a text of a definition. An expression that no server can parse is refused.
     pub fn read(&self, source: &str, dialect: Dialect) -> Text {
         let mut text = Text::default();
         match crate::carry::text::unreadable(source, self.phase, dialect) {
@@ -299,7 +299,7 @@ impl Names<'_> {
         text
     }
 
-    /// The value of an expression that no run and no property changes.
+    /// Returns the value of an expression that depends on neither the run nor the properties.
     fn folded(
         &self,
         nodes: &[Node],
@@ -323,7 +323,7 @@ impl Names<'_> {
 
     fn expression(&self, template: &Template, nodes: &[Node], written: &str) -> Text {
         let mut text = Text::default();
-        // A lone name of a property that is a text of its own is that text.
+        // An expression that is only the name of such a property has its text as the value.
         if let [node] | [node, Node { op: Op::ValueEnd, .. }] = nodes
             && node.op == Op::Variable
             && let Some(known) = self.texts.get(template.span(node.start, node.end).trim())
@@ -353,7 +353,7 @@ impl Names<'_> {
         text
     }
 
-    /// An expression that fails when it is rendered, instead of one that says something wrong.
+    /// Adds an expression that fails when it is rendered, instead of one with a wrong value.
     fn refuse(&self, text: &mut Text, why: String) {
         text.parts.push(Part::Value(format!("el.refuse({})", quoted(&why, '\'')), true));
         text.lacks.push(why);
@@ -444,7 +444,7 @@ impl Names<'_> {
         }
     }
 
-    /// The code of a property of the job.
+    /// Returns the code for a property of the job.
     fn property(&self, name: &str) -> String {
         if (self.is_open)(name) && !(self.is_secret)(name) {
             let values = self.word("params", "run.params");
@@ -459,7 +459,7 @@ impl Names<'_> {
         if (self.is_secret)(name) {
             return format!("var.value.{}", secret_name(self.owner, name));
         }
-        // Names that dictionaries of Python have methods of cannot be reached by a dot.
+        // Names that are methods of Python dictionaries cannot be accessed as attributes.
         let is_method = ["get", "items", "keys", "values", "pop", "update", "copy", "clear"];
         match is_identifier(name) && !is_method.contains(&name) && !name.contains('$') {
             true => format!("params.{name}"),
@@ -467,7 +467,7 @@ impl Names<'_> {
         }
     }
 
-    /// What has the functions that depend on a run.
+    /// Returns the name of the object or module with the functions that depend on a run.
     fn module(&self) -> &'static str {
         match self.place {
             Place::Template => "oozie",
@@ -482,7 +482,8 @@ impl Names<'_> {
             let code = &given.get(at)?.0;
             Some(code.strip_prefix('\'')?.strip_suffix('\'')?.to_owned())
         };
-        // What a server does not know here, or not with so many arguments, is refused as it would be there.
+        // Functions that a server does not know in this phase, or not with this number of arguments, are refused as by
+        // the server.
         let (_, function) = functions::find(name, self.phase)?;
         if function.parameters.len() != given.len() {
             return None;
@@ -491,7 +492,7 @@ impl Names<'_> {
             return Some((constant.code(), constant.is_text()));
         }
         if self.place == Place::Moment {
-            // No more is known there.
+            // No other functions are available there.
             let code = match name {
                 "coord:hoursInDay" => format!("moment.hours_in_day({list})"),
                 "coord:daysInMonth" => format!("moment.days_in_month({list})"),
@@ -499,7 +500,7 @@ impl Names<'_> {
             };
             return Some((code, false));
         }
-        // Function, its counterpart, whether that gives a text.
+        // The function, its counterpart, and whether that returns a text.
         const PLAIN: [(&str, &str, bool); 23] = [
             ("concat", "el.concat", true),
             ("trim", "el.trim", true),
@@ -609,7 +610,7 @@ impl Names<'_> {
     }
 }
 
-/// A part of a value. Of a chain, only a first value that is null has no parts at all.
+/// Returns the code for a part of a value. In a chain of keys, only a first value that is null is an error.
 fn within(base: &str, key: &str) -> String {
     match base.strip_prefix("el.get(").and_then(|rest| rest.strip_suffix(')')) {
         Some(inside) => format!("el.get({inside}, {key})"),

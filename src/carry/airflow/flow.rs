@@ -1,4 +1,4 @@
-//! The tasks of a workflow, as statements, and what the flow of control claims.
+//! The tasks of a workflow as statements, and the claims of its control flow.
 
 use super::super::model::{Does, Runs, Task, TaskId, Tasks};
 use super::launcher::has_launcher;
@@ -12,7 +12,7 @@ use crate::ir::workflow::{Action, Details, NodeId, Shape, Workflow};
 use std::collections::{BTreeMap, BTreeSet};
 
 impl Printer<'_> {
-    /// Nodes and transitions: the graph is the same by construction.
+    /// Claims nodes and transitions: the graph is the same by construction.
     pub(super) fn claim_flow(&mut self, analysis: &Analysis, tasks: &Tasks) {
         let flow = analysis.flow();
         for (id, node) in flow.workflow.nodes() {
@@ -28,7 +28,7 @@ impl Printer<'_> {
                 self.ledger.exact(exit.span);
                 self.ledger.exact(exit.target.span);
             }
-            // The element around the cases of a decision says nothing.
+            // The element around the cases of a decision has no content of its own.
             if node.shape == Shape::Join || node.shape == Shape::Start {
                 self.ledger.whole(node.span, Outcome::Exact, "", "");
             }
@@ -43,7 +43,7 @@ impl Printer<'_> {
         claims::starters(&mut self.ledger, analysis, self.given.around);
     }
 
-    /// What belongs to no node.
+    /// Claims the parts outside all nodes.
     pub(super) fn claim_rest(&mut self, workflow: &Workflow) {
         let name = self.tree.root().and_then(|root| root.attribute("name"));
         if let Some(name) = name {
@@ -74,7 +74,7 @@ impl Printer<'_> {
         }
     }
 
-    /// Mails that tell of a failure that ends the run, where a site wants them as notices.
+    /// Finds the email actions that report a failure which ends the run, if the settings ask for notices instead.
     pub(super) fn find_notices(&mut self, workflow: &Workflow, tasks: &mut Tasks) {
         let wanted = self.given.migration.values.get("failure-mail").map(String::as_str);
         if wanted != Some("notice") || tasks.broken.is_some() {
@@ -87,7 +87,7 @@ impl Printer<'_> {
         self.notices = idioms::notices(tasks, &is_mail);
     }
 
-    /// The mail that tells of a kill node, as the callback of its task.
+    /// Returns the mail that reports a kill node, as the callback of its task.
     fn notice(&mut self, workflow: &Workflow, kill: NodeId) -> Option<(String, Value)> {
         let mail = *self.notices.get(&kill)?;
         let action = workflow.node(mail).action.as_ref()?;
@@ -104,7 +104,7 @@ impl Printer<'_> {
         Some(("on_failure_callback".to_owned(), call))
     }
 
-    /// An SLA block, which has no counterpart that tells the same.
+    /// Reports an SLA, which has no equivalent counterpart.
     pub(super) fn sla(&mut self, span: crate::source::Span) {
         let reason = match self.version.is_two() {
             true => "`sla` of Airflow counts from the end of the interval, and has no start",
@@ -141,7 +141,7 @@ impl Printer<'_> {
                 Runs::AfterAll | Runs::AfterDone => false,
             };
             let (class, given) = self.task(workflow, task, &ids, has_check);
-            // Its group stands before it.
+            // Airflow adds the id of the group.
             let mut all = vec![("task_id".to_owned(), Value::text(dag_id(&task.name)))];
             let may_fail = handled.contains(&at) && self.may_fail(&given);
             all.extend(given);
@@ -164,7 +164,7 @@ impl Printer<'_> {
                 all.push(("pre_execute".to_owned(), Value::code("oozie.begin")));
             }
             let call = Value::Call(class, all).print(indent);
-            // A task that nothing names needs no name.
+            // A task that no other statement refers to needs no variable.
             let is_named = !task.after.is_empty()
                 || !task.after_failed.is_empty()
                 || !dag.gates.is_empty()
@@ -194,9 +194,10 @@ impl Printer<'_> {
         dag.edges.extend(edges.iter().map(|(at, before)| edge(before, &names[*at], indent)));
     }
 
-    /// Whether an expression in the arguments of a task can fail: then a server fails the job, and takes no error transition.
+    /// Whether an expression in the arguments of a task can fail: in that case a server fails the job and does not take
+    /// the error transition.
     fn may_fail(&self, given: &[(String, Value)]) -> bool {
-        /// Functions of `oozie_el.py` that fail for no value.
+        /// Functions of `oozie_el.py` that do not fail for any value.
         const SAFE: [&str; 8] =
             ["text", "concat", "conf", "trim", "to_lower", "to_upper", "empty", "quote"];
         let code = Value::Dict(given.to_vec()).print(0);
@@ -210,7 +211,7 @@ impl Printer<'_> {
         })
     }
 
-    /// What a task is: its class and its arguments.
+    /// Returns the class and the arguments of a task.
     fn task(
         &mut self,
         workflow: &Workflow,
@@ -219,7 +220,7 @@ impl Printer<'_> {
         has_check: bool,
     ) -> (String, Vec<(String, Value)>) {
         match &task.does {
-            // The scheduler checks nothing before an empty task.
+            // The scheduler does not run the checks of an empty task.
             Does::Pass if has_check => {
                 let given = vec![("python_callable".to_owned(), Value::code("oozie.go_on"))];
                 (self.python_operator("PythonOperator"), given)
@@ -270,7 +271,7 @@ impl Printer<'_> {
         }
     }
 
-    /// Whether an action only marks an output as done, and a site wants a task without work for it.
+    /// Whether an action only writes a done flag, and the settings ask for an empty task instead.
     fn stands_for_a_flag(&mut self, workflow: &Workflow, id: NodeId, has_check: bool) -> bool {
         let node = workflow.node(id);
         let wanted = self.given.migration.values.get("done-flag").map(String::as_str);
@@ -279,7 +280,7 @@ impl Printer<'_> {
         let Some(body) = node.action.as_ref().and_then(|action| action.body.as_ref()) else {
             return false;
         };
-        // Airflow passes over what an empty task would check before it runs.
+        // Airflow skips the checks that an empty task would make before it runs.
         if *is_looked_for || has_check {
             let reason = match has_check {
                 true => "the flag is written: the action is entered where another one failed",
@@ -369,7 +370,7 @@ impl Printer<'_> {
     }
 }
 
-/// Actions whose failure leads to more than a kill node, which ends the run anyway.
+/// Returns the actions whose failure leads to more than a kill node, which ends the run anyway.
 fn handled(tasks: &Tasks) -> BTreeSet<TaskId> {
     let mut found = BTreeSet::new();
     for task in &tasks.list {

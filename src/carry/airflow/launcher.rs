@@ -1,5 +1,5 @@
-//! What applications say to the launchers of their actions. None of these are left: what they were told about the program that
-//! they ran goes to its command, and the rest is nobody's concern where they only started a job.
+//! Settings for the launchers of actions. Converted applications have no launchers: settings for the program that a
+//! launcher ran are applied to its command, and all others have no effect if the launcher only started a job.
 
 use super::Printer;
 use super::actions::Lines;
@@ -8,14 +8,14 @@ use crate::carry::ledger::Outcome;
 use crate::ir::Scalar;
 use crate::ir::workflow::{Action, Body, Details, Launcher, Property};
 
-/// Who does the work of an action.
+/// The process that does the work of an action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Work {
-    /// A server, without a launcher.
+    /// The server, without a launcher.
     Server,
     /// Jobs that a launcher starts.
     Jobs,
-    /// A class of Java in a launcher.
+    /// A Java class in a launcher.
     Java,
     /// Another program in a launcher.
     Program,
@@ -45,7 +45,8 @@ impl Work {
 }
 
 impl Printer<'_> {
-    /// Whether what a property tells a launcher or the server is done without it, and how if that is no matter of course.
+    /// Whether a setting for the launcher or the server has the same effect without them; the text says how if that is
+    /// not obvious.
     pub(super) fn is_met(&self, name: &str, property: &Property) -> Option<&'static str> {
         let value = property.value.as_ref().map_or("", |value| value.as_str().trim());
         if name == "oozie.action.external.stats.write" && !self.tree.text().contains("hadoop:") {
@@ -64,7 +65,7 @@ impl Printer<'_> {
         (is_met || is_variable).then_some("")
     }
 
-    /// What the element of a launcher says; a command has its options and variables.
+    /// Claims the settings of a `<launcher>` element; a command gets its options and variables.
     pub(super) fn claim_launcher(&mut self, launcher: &Launcher, has_command: bool) {
         let (place, remedy) = (self.place, self.remedy);
         for (name, span, value) in &launcher.settings {
@@ -85,7 +86,7 @@ impl Printer<'_> {
         }
     }
 
-    /// Texts that are said to the launcher of an action, by property or by element.
+    /// Returns the values of a setting for the launcher of an action, from properties and from the element.
     fn told(&self, body: &Body, names: &[&str], element: &str) -> Vec<Scalar> {
         let mut all = Vec::new();
         for name in names {
@@ -100,13 +101,13 @@ impl Printer<'_> {
         all
     }
 
-    /// Options of Java for a launcher that runs a class itself.
+    /// Prints the JVM options of a launcher that runs a class itself.
     pub(super) fn options_of_launcher(&mut self, body: &Body) -> String {
         let all = self.told(body, &JAVA_OPTIONS, "java-opts");
         all.iter().map(|options| self.java_options(options)).collect()
     }
 
-    /// Options of Java, which a launcher takes apart.
+    /// Prints JVM options, split as by a launcher.
     pub(super) fn java_options(&mut self, written: &Scalar) -> String {
         if written.as_str().replace("${", "").contains(['$', '`']) {
             self.differs(written.span(), claims::NO_SHELL, claims::WRITE_OUT);
@@ -114,7 +115,7 @@ impl Printer<'_> {
         self.say(written).java_options()
     }
 
-    /// Variables of the environment of a launcher, for the command in its place.
+    /// Adds the environment variables of a launcher to the command that replaces it.
     pub(super) fn environment(&mut self, body: &Body, lines: &mut Lines) {
         for written in self.told(body, &ENVIRONMENT, "env") {
             for variable in variables(written.as_str().trim()).into_iter().flatten() {
@@ -133,7 +134,7 @@ pub(super) fn has_launcher(action: &Action) -> bool {
     })
 }
 
-/// Variables as Hadoop takes a list of them; none where some refer to others, or to properties.
+/// Parses a list of variables as Hadoop does; none if some refer to other variables or to properties.
 fn variables(text: &str) -> Option<Vec<&str>> {
     let all: Vec<&str> = text.split(',').map(str::trim).collect();
     let is_plain = |variable: &&str| {
@@ -145,11 +146,11 @@ fn variables(text: &str) -> Option<Vec<&str>> {
     all.iter().all(is_plain).then_some(all)
 }
 
-/// Properties with variables for a launcher, without `oozie.launcher.` as all of these.
+/// Properties with the environment variables of a launcher, without the prefix `oozie.launcher.`, like all lists below.
 const ENVIRONMENT: [&str; 3] =
     ["mapred.child.env", "mapreduce.map.env", "yarn.app.mapreduce.am.env"];
 
-/// Properties with options of Java for a launcher, in the order in which it takes them.
+/// Properties with the JVM options of a launcher, in the order in which it appends them.
 const JAVA_OPTIONS: [&str; 4] = [
     "mapred.child.java.opts",
     "mapreduce.map.java.opts",
@@ -157,15 +158,15 @@ const JAVA_OPTIONS: [&str; 4] = [
     "javaopts",
 ];
 
-/// Properties that put the classes of an action before those of the cluster, as its command does.
+/// Properties that put the classes of an action before those of the cluster, which its command does anyway.
 const USER_FIRST: [&str; 3] = [
     "mapreduce.task.classpath.user.precedence",
     "mapreduce.user.classpath.first",
     "mapreduce.job.user.classpath.first",
 ];
 
-/// What says where a launcher runs, and with how much, and nothing else. What changes what it does, such as options of Java,
-/// variables or the order of its classes, is another matter.
+/// Properties that only determine where a launcher runs and with which resources. Those that change its behavior, such
+/// as JVM options, variables or the order of its classes, are not listed.
 const RESOURCES: [&str; 20] = [
     "mapred.job.queue.name",
     "mapreduce.job.queuename",

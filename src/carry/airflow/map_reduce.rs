@@ -1,4 +1,4 @@
-//! Jobs of MapReduce: those that are nothing but their configuration, and those that stream to programs.
+//! MapReduce jobs: those that consist of their configuration only, and those that stream to programs.
 
 use super::Printer;
 use super::actions::{Lines, configuration, split_name};
@@ -7,7 +7,7 @@ use crate::carry::ledger::Outcome;
 use crate::ir::Scalar;
 use crate::ir::workflow::{Body, Details, Group};
 
-/// Properties that the tool for streaming takes as options: as properties it would add to them, or replace them.
+/// Properties that the streaming tool needs as options, because it would add to the properties or replace them.
 const STREAMED: [(&str, &str); 6] = [
     ("mapred.input.dir", "-input"),
     ("mapreduce.input.fileinputformat.inputdir", "-input"),
@@ -17,7 +17,7 @@ const STREAMED: [(&str, &str); 6] = [
     ("mapred.output.format.class", "-outputformat"),
 ];
 
-/// Elements of `<pipes>` with the options of the tool.
+/// Elements of `<pipes>`, with the options of the tool.
 const PIPES: [(&str, &str); 6] = [
     ("map", "-map"),
     ("reduce", "-reduce"),
@@ -28,7 +28,7 @@ const PIPES: [(&str, &str); 6] = [
 ];
 
 impl Printer<'_> {
-    /// The line that starts the job; where the configuration is all there is, only lines.
+    /// Returns the line that starts the job; a job that consists of its configuration only adds lines.
     pub(super) fn map_reduce(&mut self, body: &Body, lines: &mut Lines) -> Option<String> {
         let Details::MapReduce { streaming, pipes, config_class } = &body.details else {
             return None;
@@ -104,7 +104,7 @@ impl Printer<'_> {
         format!("mapred pipes{shipped}{options}{programs}")
     }
 
-    /// Files for the tasks of a job, and files of properties, as the options that all tools of Hadoop have.
+    /// Returns the generic Hadoop options for properties files and for files of the job's tasks.
     fn shipped(&mut self, body: &Body, lines: &mut Lines) -> String {
         let mut out = String::new();
         for scalar in &body.job_xml {
@@ -123,7 +123,7 @@ impl Printer<'_> {
         out
     }
 
-    /// Paths with commas between them.
+    /// Joins paths with commas.
     fn listed(&mut self, scalars: &[&Scalar]) -> Option<Text> {
         let mut all = Text::default();
         for scalar in scalars {
@@ -135,12 +135,12 @@ impl Printer<'_> {
         (!all.parts.is_empty()).then_some(all)
     }
 
-    /// A job that is nothing but its configuration. What its tasks find beside them is named there, too, for `mapred job` has no
-    /// options for it.
+    /// Adds the commands for a job that consists of its configuration only. The files for its tasks are in the
+    /// configuration, too, because `mapred job` has no options for them.
     fn job_file(&mut self, body: &Body, lines: &mut Lines) {
         self.files_of_settings(body, lines);
         let mut properties = self.settings(body);
-        // A jar without another name is a part of the class path.
+        // A jar without a link name is added to the class path.
         let is_jar = |file: &&Scalar| file.as_str().trim().ends_with(".jar");
         let (jars, files): (Vec<&Scalar>, Vec<&Scalar>) = body.files.iter().partition(is_jar);
         for jar in jars {

@@ -1,7 +1,8 @@
 //! Airflow 3 and 2.10: one file per coordinator, or per workflow that no coordinator starts.
 //!
-//! In: a definition with its analysis, and what it is submitted with. Out: Python as one would write it by hand, and the
-//! ledger. Helpers that Airflow has no counterpart of lie beside (`oozie_el.py`, `oozie_airflow.py`), always the same.
+//! A definition and the properties of its submission become Python that looks handwritten, and a ledger. Features
+//! without a counterpart in Airflow are in helper modules, which are always the same (`oozie_el.py`,
+//! `oozie_airflow.py`).
 
 mod actions;
 pub mod bundle;
@@ -50,7 +51,7 @@ pub enum Version {
 }
 
 impl Version {
-    /// Of a target: `airflow`, `airflow==3`, `airflow==2.10`.
+    /// Parses the name of a target: `airflow`, `airflow==3`, `airflow==2.10`.
     ///
     /// ```
     /// use ankus::carry::Version;
@@ -70,7 +71,7 @@ impl Version {
         })
     }
 
-    /// The target by its name.
+    /// Returns the name of the target.
     pub fn name(self) -> &'static str {
         match self {
             Version::Three => "airflow==3",
@@ -88,64 +89,64 @@ impl Version {
 pub struct Coordinated<'a> {
     /// Its path.
     pub path: &'a str,
-    /// Its text and what is known of it.
+    /// Its analysis.
     pub analysis: &'a Analysis,
-    /// As a server takes it, or why that is not known.
+    /// Its definition as a server resolves it, or why that is unknown.
     pub definition: Result<&'a Definition, &'a Unscheduled>,
-    /// What is known of it although its times are not.
+    /// The known parts of a coordinator whose times are unknown.
     pub partly: Option<&'a Partly>,
-    /// Included files with datasets that are not at hand.
+    /// Included files with datasets that are not available.
     pub missing: &'a [String],
 }
 
 impl<'a> Coordinated<'a> {
-    /// What is known of its data and controls.
+    /// Returns the definition for its data and controls, as far as they are known.
     pub(super) fn data(&self) -> Option<&'a Definition> {
         self.definition.ok().or(self.partly.map(|partly| &partly.definition))
     }
 }
 
-/// What is converted.
+/// The input of a conversion to a DAG.
 #[derive(Clone, Copy, Debug)]
 pub struct Given<'a> {
     /// The target.
     pub version: Version,
     /// The path of the workflow.
     pub path: &'a str,
-    /// The workflow; nothing where a coordinator starts one that is not there.
+    /// The workflow; none if a coordinator starts one that is not available.
     pub analysis: Option<&'a Analysis>,
-    /// What starts it.
+    /// The coordinator that starts it, if any.
     pub coordinator: Option<Coordinated<'a>>,
     /// The name of the DAG.
     pub name: &'a str,
-    /// Tags beside `oozie`.
+    /// Tags in addition to `oozie`.
     pub tags: &'a [String],
-    /// What it is submitted with.
+    /// The properties that it is submitted with.
     pub properties: &'a BTreeMap<String, String>,
-    /// What is secret.
+    /// The names of secrets.
     pub secrets: &'a Secrets,
-    /// The library that evaluates expressions.
+    /// The EL implementation that evaluates expressions.
     pub dialect: Dialect,
-    /// Names of the DAGs that it starts, by the places that name their applications.
+    /// The names of the DAGs that it starts, by the location of their paths.
     pub started: &'a BTreeMap<Span, String>,
-    /// What was found around it.
+    /// Its context: settings of files and of workflows that start it.
     pub around: &'a Around,
-    /// What a site wants of its actions.
+    /// The migration settings for its actions.
     pub migration: &'a Migration,
-    /// From when on Airflow runs it, and not the server any more.
+    /// The instant from which Airflow runs it instead of the server.
     pub cut_over: Option<Instant>,
-    /// What its coordinator has in common with others.
+    /// What its coordinator shares with others.
     pub joined: &'a Joined,
 }
 
-/// The name of a DAG: letters, digits, `_`, `-` and `.` alone.
+/// Returns the name of a DAG, which has only letters, digits, `_`, `-` and `.`.
 pub fn dag_id(name: &str) -> String {
     let fits = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
     let id: String = name.chars().map(|c| if fits(c) { c } else { '_' }).collect();
     if id.is_empty() { "dag".to_owned() } else { id }
 }
 
-/// The files that every conversion needs.
+/// Returns the files that every conversion needs.
 pub fn helpers() -> Vec<Output> {
     let file = |path: &str, text: &str| Output { path: path.to_owned(), text: text.to_owned() };
     vec![
@@ -162,13 +163,13 @@ struct Printer<'a> {
     given: Given<'a>,
     /// The ledger of the text that is printed now.
     ledger: Ledger,
-    /// Secrets that are written in it.
+    /// The secrets written in it.
     written: WrittenSecrets,
-    /// Commands that are too long to stand in the DAG, as files beside it.
+    /// Commands that are too long for the DAG, as files beside it.
     scripts: Vec<Output>,
-    /// What programs find in `action.xml`, task by task.
+    /// The content of `action.xml` for each task that has one.
     settings: Vec<String>,
-    /// About how long the URIs of data events are, by the names that templates have for them.
+    /// The estimated length of the URIs of data events, by their names in templates.
     lengths: BTreeMap<String, usize>,
     tree: &'a Tree,
     phase: Phase,
@@ -176,23 +177,23 @@ struct Printer<'a> {
     constants: BTreeMap<&'static str, Text>,
     data: BTreeMap<String, String>,
     tasks: BTreeMap<String, String>,
-    /// Code that tells where a node went, by its name.
+    /// Code that computes which transition a node took, by node name.
     transitions: BTreeMap<String, String>,
     imports: BTreeSet<(String, String)>,
     folder: Option<Text>,
     uses_path: bool,
     uses_params: bool,
-    /// How the place where commands run differs from a launcher, and what is left to do about it.
+    /// The reason reported: how the environment of commands differs from that of a launcher.
     place: &'static str,
-    /// Whether that was said of a program of the workflow.
+    /// Whether this was reported for a program of the workflow.
     has_said_place: bool,
-    /// Kill nodes with the mails that tell of them.
+    /// Kill nodes, with the email actions that report them.
     notices: BTreeMap<NodeId, NodeId>,
-    /// The group of its tasks, where the DAG has several.
+    /// The group of its tasks, if the DAG has several.
     group: Option<Group>,
-    /// Names of Python, by the ids of the groups and tasks that have them.
+    /// Python variables, by the ids of groups and tasks.
     variables: BTreeMap<String, String>,
-    /// Whether paths of the workflow run side by side.
+    /// Whether paths of the workflow run in parallel.
     is_forked: bool,
     /// Who does the work of the action.
     work: Work,
@@ -201,14 +202,14 @@ struct Printer<'a> {
     needs: Needs,
 }
 
-/// Carries an application over.
+/// Converts an application.
 pub fn convert(given: Given<'_>) -> Conversion {
     let mut all = convert_together(&[given]);
     all.pop().expect("there is one conversion for each that is given")
 }
 
-/// Carries coordinators over that share a graph, in its order: one DAG, in which each has a group of tasks. Each of them has a ledger
-/// of its own.
+/// Converts coordinators that share a graph, in its order, to a DAG in which each has a task group. Each of them has a
+/// ledger of its own.
 pub fn convert_together(all: &[Given<'_>]) -> Vec<Conversion> {
     let empty = Tree::parse("<none/>").0;
     let groups = groups(all);
@@ -241,23 +242,23 @@ pub fn convert_together(all: &[Given<'_>]) -> Vec<Conversion> {
     .collect()
 }
 
-/// The group of tasks of a coordinator, where a DAG has several.
+/// The task group of a coordinator in a DAG of several.
 #[derive(Clone, Debug)]
 struct Group {
-    /// Its name in Airflow, which stands before those of its tasks.
+    /// Its id in Airflow, which is the prefix of the ids of its tasks.
     id: String,
-    /// What its names of Python begin with.
+    /// The prefix of its Python variables.
     prefix: String,
 }
 
 impl Group {
-    /// Its own name in Python.
+    /// Returns its own variable in Python.
     fn variable(&self) -> &str {
         self.prefix.trim_end_matches('_')
     }
 }
 
-/// The groups of coordinators that share a DAG; one alone has none.
+/// Returns the groups of coordinators that share a DAG; a single coordinator has none.
 fn groups(all: &[Given<'_>]) -> Vec<Group> {
     if all.len() < 2 {
         return Vec::new();
@@ -267,7 +268,7 @@ fn groups(all: &[Given<'_>]) -> Vec<Group> {
         let begins = format!("{}_", id.to_lowercase());
         !ids.iter().any(|other| other.to_lowercase().starts_with(&begins))
     };
-    // Where one name begins like another one with a task behind it, numbers tell them apart.
+    // If a name could be confused with another group's name followed by a task, the groups are numbered.
     let are_clear = ids.iter().all(is_clear);
     let prefix = |at: usize, id: &str| match are_clear {
         true => format!("{id}_"),
@@ -279,20 +280,20 @@ fn groups(all: &[Given<'_>]) -> Vec<Group> {
         .collect()
 }
 
-/// A DAG in parts.
+/// The parts of a DAG.
 #[derive(Debug, Default)]
 struct Dag {
-    /// What stands before it: datasets, timetables.
+    /// Statements before it: datasets, timetables.
     before: Vec<String>,
-    /// Whether nothing can be made of its workflow.
+    /// Whether its workflow cannot be converted.
     refused: bool,
     /// Arguments of the DAG.
     arguments: Vec<(String, Value)>,
     /// Arguments of its tasks.
     task_arguments: Vec<(String, Value)>,
-    /// Macros beside the usual.
+    /// Macros in addition to the usual ones.
     macros: Vec<(String, String)>,
-    /// Tasks before those of the workflow: the last of them lead to its first ones.
+    /// The tasks that the first tasks of the workflow depend on.
     gates: Vec<String>,
     /// Statements.
     tasks: Vec<String>,
@@ -300,7 +301,7 @@ struct Dag {
     edges: Vec<String>,
 }
 
-/// How a secret gets to a DAG.
+/// Returns how a secret reaches a DAG.
 fn of_variable(name: &str) -> Kept {
     ("the secret is read from a variable of Airflow", format!("set the variable `{name}`"))
 }
@@ -343,7 +344,7 @@ impl<'a> Says<'a> for Printer<'a> {
 }
 
 impl<'a> Printer<'a> {
-    /// For an application with nothing carried over yet; `empty` is the text of one without a file.
+    /// Creates the printer of an application; `empty` is the tree for one without a file.
     fn new(given: Given<'a>, empty: &'a Tree) -> Printer<'a> {
         let first = given.coordinator.map(|one| one.analysis).or(given.analysis);
         let tree = first.map_or(empty, |analysis| analysis.tree());
@@ -378,7 +379,7 @@ impl<'a> Printer<'a> {
         }
     }
 
-    /// The parts of a DAG, and what became of each element and attribute.
+    /// Converts the application to the parts of a DAG. Returns what became of each element and attribute.
     fn carry(&mut self, dag: &mut Dag) -> Vec<(String, Entry)> {
         let given = self.given;
         let mut entries = Vec::new();
@@ -399,7 +400,7 @@ impl<'a> Printer<'a> {
         entries
     }
 
-    /// The id of a task by its name.
+    /// Returns the id of a task.
     fn id(&self, name: &str) -> String {
         match &self.group {
             Some(group) => format!("{}.{}", group.id, dag_id(name)),
@@ -407,7 +408,7 @@ impl<'a> Printer<'a> {
         }
     }
 
-    /// A name of Python for what is called so.
+    /// Returns a Python variable for a name.
     fn variable(&self, name: &str) -> String {
         match &self.group {
             Some(group) => python::identifier(&format!("{}{name}", group.prefix)),
@@ -415,17 +416,17 @@ impl<'a> Printer<'a> {
         }
     }
 
-    /// The column at which tasks begin.
+    /// Returns the indentation of tasks.
     fn indent(&self) -> usize {
         if self.group.is_some() { 8 } else { 4 }
     }
 
-    /// What a text says, claimed as it came out.
+    /// Compiles a text and claims it in the ledger according to the result.
     fn say(&mut self, scalar: &Scalar) -> Text {
         said::say(self, scalar)
     }
 
-    /// A secret that is a whole text, by a name for it.
+    /// Returns the code for a text that as a whole is a secret of this name.
     fn hide(&mut self, span: Span, name: &str) -> Text {
         said::hide(self, span, name)
     }
@@ -457,20 +458,20 @@ impl<'a> Printer<'a> {
         names.read(source, self.given.dialect)
     }
 
-    /// The name of a connection, which has to be set up.
+    /// Returns the name of a connection and records that it has to be set up.
     fn connection(&mut self, kind: &'static str) -> String {
         let name = self.given.migration.connection(kind).to_owned();
         self.needs.connections.insert(name.clone(), kind);
         name
     }
 
-    /// A class that has to be imported.
+    /// Imports a class. Returns its name.
     fn import(&mut self, module: &str, class: &str) -> String {
         self.imports.insert((module.to_owned(), class.to_owned()));
         class.to_owned()
     }
 
-    /// A class of the operators that Airflow itself has.
+    /// Imports a class of the standard operators.
     fn standard(&mut self, module: &str, class: &str) -> String {
         let place = match self.version {
             Version::Two => "airflow.operators",
@@ -509,7 +510,7 @@ impl<'a> Printer<'a> {
         self.print_tasks(workflow, &tasks, dag);
     }
 
-    /// Names of Python by those of the tasks.
+    /// Records the ids of the tasks by name.
     fn name_tasks(&mut self, tasks: &Tasks) {
         for task in &tasks.list {
             let id = self.id(&task.name);
@@ -518,8 +519,8 @@ impl<'a> Printer<'a> {
     }
 }
 
-/// The rule that Airflow has for when a task runs. What others before it came to decides only when all of them are done where the
-/// failure of one leaves some of them without a run.
+/// Returns the trigger rule for a task. If a failure keeps some predecessors from running, but not others, the rule
+/// waits until all of them are done.
 fn trigger_rule(runs: Runs, is_mixed: bool) -> Option<&'static str> {
     Some(match runs {
         Runs::AfterAll => return None,

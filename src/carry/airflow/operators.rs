@@ -1,6 +1,6 @@
-//! Operators that a site prefers to a command on the worker: `[migration]` says which.
+//! Operators that a site prefers to a command on the worker, as set in `[migration]`.
 //!
-//! An action that an operator cannot do as it is stays a command on the worker, and the ledger says why.
+//! An action that the operator cannot run faithfully stays a command on the worker, and the ledger says why.
 
 use super::expression::{Part, Text};
 use super::python::Value;
@@ -11,13 +11,13 @@ use crate::carry::options;
 use crate::ir::Scalar;
 use crate::ir::workflow::{Body, Details};
 
-/// A class with its arguments.
+/// The class and arguments of an operator.
 pub(super) type Operator = (String, Arguments);
 
-/// Names with their values.
+/// Arguments by name.
 type Arguments = Vec<(String, Value)>;
 
-/// Options of `spark-submit` that are properties by another name.
+/// Options of `spark-submit`, with the equivalent properties.
 const PROPERTIES: [(&str, &str); 18] = [
     ("--archives", "spark.yarn.dist.archives"),
     ("--driver-class-path", "spark.driver.extraClassPath"),
@@ -39,11 +39,11 @@ const PROPERTIES: [(&str, &str); 18] = [
     ("--total-executor-cores", "spark.cores.max"),
 ];
 
-/// What the worker is given of a connection.
+/// The reason reported for a setting that is part of a connection.
 const CONNECTION: &str = "it is that of the connection";
 
 impl Printer<'_> {
-    /// What a site wants of an action, where that can be.
+    /// Returns the operator that the site prefers for an action, if it is possible.
     pub(super) fn preferred(&mut self, body: &Body) -> Option<Operator> {
         let kind = body.kind.to_string();
         let wanted = self.given.migration.operator(&kind).to_owned();
@@ -72,7 +72,7 @@ impl Printer<'_> {
         .ok()
     }
 
-    /// A script in the operator that runs it.
+    /// Returns the operator that runs a script.
     pub(super) fn script_operator(
         &mut self,
         body: &Body,
@@ -125,7 +125,8 @@ impl Printer<'_> {
         }
     }
 
-    /// A command of `bash`; one that is too long for an argument goes to a file beside the DAG, which the operator renders and runs.
+    /// Returns a command for `bash`. One that is too long for an argument is moved to a file beside the DAG, which the
+    /// operator renders and runs.
     fn command_or_file(&mut self, lines: Vec<String>) -> Value {
         let command = script(lines);
         let (Value::Text(text) | Value::Lines(text)) = &command else { return command };
@@ -138,7 +139,7 @@ impl Printer<'_> {
         Value::Text(file)
     }
 
-    /// About how long a command is once the folders of its data stand in it.
+    /// Estimates the length of a command after the folders of its data are inserted.
     fn length(&self, command: &str) -> usize {
         let data = self.lengths.iter().map(|(name, length)| {
             let uses = command.matches(&format!("oozie.uris({name})")).count();
@@ -147,7 +148,7 @@ impl Printer<'_> {
         data.fold(command.len(), usize::saturating_add)
     }
 
-    /// Says where a command that is too long for one argument cannot go to a file.
+    /// Reports a command that is too long for an argument and cannot be moved to a file.
     fn claim_length(&mut self, body: &Body, lines: &[String]) {
         if self.length(&lines.join("\n")) > LONGEST_ARGUMENT {
             let reason = "the command is too long for one argument of a shell";
@@ -156,16 +157,16 @@ impl Printer<'_> {
         }
     }
 
-    /// Lines that make the output of a command the result of its task.
+    /// Returns the lines that make the output of a command the result of its task.
     pub(super) fn captured(&self, body: &Body, command: &str) -> Vec<String> {
         let is_java = matches!(body.details, Details::Java { .. });
         let mut lines = match is_java {
-            // The program writes the file itself, or does not.
+            // The program may write the file itself.
             true => vec!["touch output.properties".to_owned(), command.to_owned()],
             false => vec![format!("{command} | tee output.properties")],
         };
         match self.given.migration.operator(&body.kind.to_string()) {
-            // The operator keeps all that is printed, in base64.
+            // The operator returns the whole output, encoded in base64.
             "ssh" if is_java => {
                 lines[1].push_str(" >&2");
                 lines.push("cat output.properties".to_owned());
@@ -230,7 +231,7 @@ impl Printer<'_> {
         if let Some(jars) = jars {
             conf.push(("spark.jars".to_owned(), Value::text(jars.jinja())));
         }
-        // Two batches of one name cannot be there at once.
+        // Two batches cannot have the same name at the same time.
         if let Some(name) = name {
             conf.push(("spark.app.name".to_owned(), Value::text(self.say(name).jinja())));
         }
@@ -253,12 +254,12 @@ impl Printer<'_> {
             let all = arguments.iter().map(|one| Value::text(self.say(one).jinja())).collect();
             given.push(("args".to_owned(), Value::List(all)));
         }
-        // With none the task ends before the job does.
+        // Without an interval, the task ends before the job does.
         given.push(("polling_interval".to_owned(), Value::code("30")));
         Ok((self.import("airflow.providers.apache.livy.operators.livy", "LivyOperator"), given))
     }
 
-    /// Properties of a Spark job, those of Hadoop among them, and its jars.
+    /// Returns the properties of a Spark job, including those for Hadoop, and its jars.
     fn spark_settings(&mut self, body: &Body) -> Result<(Arguments, Option<Text>), String> {
         for (is_there, what) in [
             (!body.prepare.is_empty(), "<prepare>"),
@@ -310,14 +311,14 @@ impl Printer<'_> {
         }
         let mut dict: Vec<(String, Value)> = Vec::new();
         for (name, value) in conf {
-            // Of several values of a name the last counts.
+            // The last value of a name counts.
             dict.retain(|(other, _)| *other != name);
             dict.push((name, Value::text(value.jinja())));
         }
         Ok((dict, jars))
     }
 
-    /// A jar or script of Spark: one without a folder lies in `lib`.
+    /// Returns the path of a jar or script of Spark; one without a folder is in `lib`.
     pub(super) fn in_lib(&mut self, written: &Scalar) -> Text {
         let path = self.say(written);
         let is_bare = !self.known().value(written.as_str()).contains('/');
@@ -380,7 +381,7 @@ impl Printer<'_> {
         Ok((self.import("airflow.providers.apache.hive.operators.hive", "HiveOperator"), given))
     }
 
-    /// A script, as Jinja reads it beside the DAG.
+    /// Returns a script that Jinja includes from a file beside the DAG.
     fn included(&mut self, script: &crate::ir::Scalar) -> Result<String, String> {
         let text = self.say(script);
         let known = text.known().ok_or("the name of its script depends on the run")?;
@@ -396,7 +397,8 @@ impl Printer<'_> {
     }
 }
 
-/// A script as an argument: what ends like a name of a file is taken for one.
+/// Returns a script as an argument. A text that ends like a file name gets a final newline, so that it is not taken for
+/// one.
 fn script(lines: Vec<String>) -> Value {
     let text = lines.join("\n");
     let is_long = lines.len() > 1
@@ -404,7 +406,7 @@ fn script(lines: Vec<String>) -> Value {
     if is_long { Value::Lines(format!("{text}\n")) } else { Value::text(text) }
 }
 
-/// A pair of `--conf`: its name has to be known.
+/// Parses a pair of `--conf`, whose name must be known.
 fn pair(text: Text) -> Result<(String, Text), String> {
     let mut text = text;
     let open = || "the name of a property depends on the run".to_owned();
@@ -417,7 +419,7 @@ fn pair(text: Text) -> Result<(String, Text), String> {
     Ok((name.to_owned(), text))
 }
 
-/// Options of `spark-submit` with their values, taken apart as the launcher does it.
+/// Splits the options of `spark-submit` and their values as the launcher does.
 fn options(text: &Text) -> Result<Vec<(String, Text)>, String> {
     let open = || "its options are not known before the run".to_owned();
     let mut words = text.options_apart(options::spark).into_iter().peekable();
@@ -427,7 +429,7 @@ fn options(text: &Text) -> Result<Vec<(String, Text)>, String> {
         if name == "--verbose" {
             continue;
         }
-        // An expression behind an option is its value: what it would bring with it has no place in an operator.
+        // An expression after an option is its value; an operator has no place for further options in it.
         let is_value = |(word, is_one): &(Text, bool)| match word.known() {
             Some(known) => *is_one && !known.starts_with("--"),
             None => true,

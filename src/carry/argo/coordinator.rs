@@ -1,4 +1,4 @@
-//! Coordinators: what starts a run, the data that it waits for, and what the workflow is given.
+//! Coordinators: the schedule, the data that a run waits for, and the properties for the workflow.
 
 use super::expression::{Kind, NOMINAL, Part, Text, quoted};
 use super::schedule::{in_numbers, times};
@@ -16,24 +16,24 @@ use ankus_lang::el::Phase;
 use ankus_lang::time::{EndOf, Unit};
 use std::collections::BTreeMap;
 
-/// A day: how late a run may begin that was missed.
+/// How late a missed run may begin, in seconds: a day.
 const LATEST: i64 = 86_400;
 
-/// What stands around the tasks of a workflow that a coordinator starts.
+/// What surrounds the tasks of a workflow that a coordinator starts.
 #[derive(Default)]
 pub(super) struct Run {
     /// Tasks that wait for data.
     waits: Vec<String>,
-    /// What the workflow is given: names and values.
+    /// The parameters of the workflow: names and values.
     data: Vec<(String, String)>,
-    /// How many may run at once; 0 for all of them.
+    /// Maximum number of concurrent runs; 0 for no limit.
     concurrency: i64,
-    /// Fields of the specification of the `CronWorkflow`; none where nothing starts it.
+    /// Fields of the specification of the `CronWorkflow`; none if nothing starts it.
     cron: Option<Yaml>,
 }
 
 impl Run {
-    /// The templates that come first.
+    /// Returns the templates that come first.
     pub(super) fn templates(&self, name: &str, tasks: Vec<Yaml>) -> Vec<Yaml> {
         let dag = map([("tasks", Yaml::List(tasks))]);
         if self.waits.is_empty() && self.data.is_empty() && self.concurrency == 0 {
@@ -71,7 +71,7 @@ impl Run {
         vec![main, flow.and("dag", dag)]
     }
 
-    /// Resources beside the template.
+    /// Returns the resources in addition to the template.
     pub(super) fn resources(&self, name: &str) -> Vec<Yaml> {
         let mut all = Vec::new();
         if self.concurrency > 1 {
@@ -98,7 +98,7 @@ fn limits(name: &str) -> String {
 }
 
 impl<'a> Printer<'a> {
-    /// What stands around the workflow, and what starts it where it is not there.
+    /// Converts a coordinator. Returns the tasks that start its workflow if that is not available.
     pub(super) fn coordinator(&mut self, coordinated: Coordinated<'a>) -> Vec<Yaml> {
         let coordinator = coordinated.analysis.coordinator();
         self.phase = Phase::CoordinatorActionStart;
@@ -265,7 +265,7 @@ impl<'a> Printer<'a> {
         }
     }
 
-    /// A container that fails, because nobody knows what to wait for: a run without its data is worse than none.
+    /// Adds a container that fails because it is not known what to wait for: a run without its data is worse than none.
     fn wait_for_unknown(&mut self, event: &str, why: &str) {
         let name = self.name_of(&format!("wait-for-{event}"));
         let message = format!("what to wait for is not known: {why}");
@@ -277,7 +277,7 @@ impl<'a> Printer<'a> {
         }
     }
 
-    /// A container that ends when all of an event is there.
+    /// Adds a container that ends when all instances of an event exist.
     fn wait_for(&mut self, event: &DataEvent, uris: &str, minutes: i64) {
         let name = self.name_of(&format!("wait-for-{}", event.name));
         let flag = match event.dataset.flag() {
@@ -304,7 +304,7 @@ impl<'a> Printer<'a> {
         }
     }
 
-    /// What the workflow is given: names that stand for texts of their own.
+    /// Compiles the properties that the coordinator sets for its workflow.
     fn configuration(&mut self, coordinator: &Coordinator) {
         let mut texts = BTreeMap::new();
         for property in &coordinator.configuration {
@@ -346,7 +346,7 @@ impl<'a> Printer<'a> {
     }
 }
 
-/// Code whose value is the list of URIs of an event, with commas.
+/// Returns code for the URIs of an event, separated by commas.
 fn uris(event: &DataEvent, definition: &Definition) -> Result<String, String> {
     let data = &event.dataset;
     let zone =
@@ -393,7 +393,7 @@ fn uris(event: &DataEvent, definition: &Definition) -> Result<String, String> {
             if first > last {
                 return Err("its range is empty".to_owned());
             }
-            // The newest is the first, as the server lists them.
+            // The newest instance comes first, as on the server.
             format!("map(0..{}, {last} - #)", last - first)
         }
         Instances::List(all) => {
@@ -403,20 +403,20 @@ fn uris(event: &DataEvent, definition: &Definition) -> Result<String, String> {
         }
     };
     let uri = uri(&data.uri_template)?;
-    // What lies before the initial instance is no instance.
+    // There are no instances before the initial instance.
     Ok(format!(
         "let i = {index}; join(map(map(filter({list}, i + # >= 0), {instant}), {uri}), ',')"
     ))
 }
 
-/// Code that makes a URI of an instant.
+/// Returns code that computes a URI from an instant.
 fn uri(template: &str) -> Result<String, String> {
     const NAMES: [(&str, &str); 5] =
         [("YEAR", "2006"), ("MONTH", "01"), ("DAY", "02"), ("HOUR", "15"), ("MINUTE", "04")];
     if template.starts_with("hcat:") {
         return Err("partitions of HCatalog are not looked for".to_owned());
     }
-    // Text and layouts in turn; between layouts, what Go reads as nothing else belongs to them.
+    // Texts and layouts alternate; text between layouts that has no meaning in Go's layouts is part of them.
     let mut parts: Vec<(bool, String)> = Vec::new();
     let mut rest = template;
     while let Some((before, behind)) = rest.split_once("${") {

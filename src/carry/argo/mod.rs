@@ -1,7 +1,7 @@
 //! Argo Workflows: one template per coordinator with what starts it, or per workflow that no coordinator starts.
 //!
-//! In: a definition with its analysis, and what it is submitted with. Out: a `WorkflowTemplate`, for a coordinator a
-//! `CronWorkflow` beside it, and the ledger. The tasks of a workflow are a DAG; `depends` says in which case each runs.
+//! A definition and the properties of its submission become a `WorkflowTemplate`, for a coordinator also a
+//! `CronWorkflow`, and a ledger. The tasks of a workflow are a DAG; `depends` says when each runs.
 
 mod actions;
 mod coordinator;
@@ -24,7 +24,7 @@ use expression::{Before, Names, Part, Text, Used};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Parameters that have nothing to do with properties, with their values.
+/// Parameters that are not properties of the job, with their default values.
 const OWN: [(&str, Option<&str>); 5] = [
     ("nominal-time", None),
     ("hadoop-image", Some(super::HADOOP_IMAGE)),
@@ -33,7 +33,7 @@ const OWN: [(&str, Option<&str>); 5] = [
     ("mail-from", Some("oozie@localhost")),
 ];
 
-/// Templates that have nothing to do with actions.
+/// Templates that are not those of actions.
 const TEMPLATES: [&str; 4] = ["main", "flow", "pass", "kill"];
 
 const CREDENTIALS: (&str, &str) = (
@@ -41,7 +41,7 @@ const CREDENTIALS: (&str, &str) = (
     "mount a keytab, or give the service account what it needs",
 );
 
-/// The name of a resource of Kubernetes: small letters, digits and `-` alone.
+/// Returns the name of a Kubernetes resource, which has only lower-case letters, digits and `-`.
 ///
 /// ```
 /// use ankus::carry::argo::resource_name;
@@ -50,7 +50,7 @@ const CREDENTIALS: (&str, &str) = (
 pub fn resource_name(name: &str) -> String {
     let fits = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
     let all: Vec<char> = name.chars().map(fits).collect();
-    // A `CronWorkflow` takes 52. What tells names apart stands at their ends.
+    // The name of a `CronWorkflow` has at most 52 characters. Names usually differ at their ends.
     let from = all.len().saturating_sub(52);
     let name: String = all[from..].iter().collect();
     match name.trim_matches('-') {
@@ -64,7 +64,7 @@ struct Printer<'a> {
     given: Given<'a>,
     /// The ledger of the text that is printed now.
     ledger: Ledger,
-    /// Secrets that are written in it.
+    /// The secrets written in it.
     written: WrittenSecrets,
     tree: &'a Tree,
     phase: Phase,
@@ -72,22 +72,22 @@ struct Printer<'a> {
     constants: BTreeMap<&'static str, Text>,
     data: BTreeMap<String, String>,
     used: RefCell<BTreeMap<String, Used>>,
-    /// Actions before the task that is printed now.
+    /// The actions before the current task.
     before: Vec<Before>,
-    /// Those of them whose failure may have led to it.
+    /// Those actions whose failure may have led to it.
     failed: Vec<Before>,
-    /// What the task that is printed now lacks.
+    /// Why the current task cannot be converted, if it cannot.
     lack: Option<String>,
-    /// Secrets by what stands for them.
+    /// The secrets, by the text that refers to them.
     hidden: BTreeMap<String, String>,
     /// Names of templates.
     taken: BTreeSet<String>,
     templates: Vec<Yaml>,
-    /// What runs for a nominal time.
+    /// What a coordinator adds to a run.
     run: Option<coordinator::Run>,
 }
 
-/// Carries an application over.
+/// Converts an application.
 pub fn convert(given: Given<'_>) -> Conversion {
     let empty = Tree::parse("<none/>").0;
     let first = given.coordinator.map(|one| one.analysis).or(given.analysis);
@@ -178,12 +178,12 @@ impl<'a> Says<'a> for Printer<'a> {
 }
 
 impl<'a> Printer<'a> {
-    /// What a text says, claimed as it came out.
+    /// Compiles a text and claims it in the ledger according to the result.
     fn say(&mut self, scalar: &Scalar) -> Text {
         said::say(self, scalar)
     }
 
-    /// A secret that is a whole text, by a name for it.
+    /// Returns the code for a text that as a whole is a secret of this name.
     fn hide(&mut self, span: Span, name: &str) -> Text {
         said::hide(self, span, name)
     }
@@ -209,7 +209,7 @@ impl<'a> Printer<'a> {
         names.text(source, self.given.dialect)
     }
 
-    /// A name that no other template has.
+    /// Returns a unique name for a template.
     fn name_of(&mut self, wanted: &str) -> String {
         let fits = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
         let wanted: String = wanted.chars().map(fits).take(100).collect();
@@ -226,7 +226,7 @@ impl<'a> Printer<'a> {
         name
     }
 
-    /// The tasks of a workflow; none where it is refused.
+    /// Returns the tasks of a workflow; none if it cannot be converted.
     fn workflow(&mut self, analysis: &'a Analysis) -> Option<Vec<Yaml>> {
         let flow = analysis.flow();
         if let Some(name) = &flow.workflow.name {
@@ -258,14 +258,14 @@ impl<'a> Printer<'a> {
         Some(self.graph(workflow, &tasks))
     }
 
-    /// An SLA block, which has no counterpart.
+    /// Reports an SLA, which has no counterpart.
     fn sla(&mut self, span: Span) {
         let reason = "Argo has no SLAs";
         let remedy = "alert on the metrics of the controller";
         self.ledger.whole(span, Outcome::None, reason, remedy);
     }
 
-    /// Parameters of the application, as far as its templates name them.
+    /// Returns the parameters of the application that its templates refer to.
     fn parameters(&self, printed: &str) -> Vec<Yaml> {
         let mut all = Vec::new();
         for (name, value) in OWN {
@@ -338,7 +338,7 @@ impl<'a> Printer<'a> {
         Output { path, text: format!("{head}{}", printed.join("---\n")) }
     }
 
-    /// The environment of what names secrets.
+    /// Returns the environment variables for the secrets that a command refers to.
     fn environment(&self, words: &[Text]) -> Vec<Yaml> {
         let names = |code: &str| {
             words
@@ -357,7 +357,7 @@ impl<'a> Printer<'a> {
     }
 }
 
-/// A resource of Argo or Kubernetes.
+/// Creates a resource of Argo or Kubernetes.
 fn resource(kind: &str, name: &str, field: &str, spec: Yaml) -> Yaml {
     let version = if kind == "ConfigMap" { "v1" } else { "argoproj.io/v1alpha1" };
     map([

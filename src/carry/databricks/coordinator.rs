@@ -1,4 +1,4 @@
-//! Coordinators: what starts a run, and what the workflow is given.
+//! Coordinators: the schedule, and the properties for the workflow.
 
 use super::Printer;
 use super::expression::{READ, is_sheltered, printed};
@@ -14,11 +14,11 @@ use ankus_lang::el::Phase;
 
 const BY_HAND: &str = "start the job from outside, with its `nominal_time` and `nominal_date`";
 
-/// What Databricks lets run at once in a job at most.
+/// The maximum number of concurrent runs of a job on Databricks.
 const MOST: i64 = 1000;
 
 impl<'a> Printer<'a> {
-    /// What stands around the workflow, and what starts it where it is not there.
+    /// Converts a coordinator. Returns the tasks that start its workflow if that is not available.
     pub(super) fn coordinator(&mut self, coordinated: Coordinated<'a>) -> Vec<Yaml> {
         let coordinator = coordinated.analysis.coordinator();
         self.phase = Phase::CoordinatorActionStart;
@@ -138,7 +138,7 @@ impl<'a> Printer<'a> {
         }
     }
 
-    /// Data that is waited for or written, which has no counterpart but triggers on tables and files.
+    /// Reports input and output data, whose only counterparts are triggers on tables and files.
     fn data(&mut self, coordinator: &Coordinator) {
         let Some(root) = self.tree.root() else { return };
         for event in coordinator.inputs.iter().filter(|event| event.instances.is_empty()) {
@@ -159,7 +159,7 @@ impl<'a> Printer<'a> {
         }
     }
 
-    /// What the workflow is given: names that stand for texts of their own.
+    /// Compiles the properties that the coordinator sets for its workflow.
     fn configuration(&mut self, coordinator: &Coordinator) {
         let mut texts = std::collections::BTreeMap::new();
         for property in &coordinator.configuration {
@@ -206,7 +206,8 @@ impl<'a> Printer<'a> {
     }
 }
 
-/// A cron expression of five fields as one of Quartz: a second, and one of the two days is not asked for.
+/// Converts a cron expression of five fields to one of Quartz, which has seconds, and `?` for one of the two day
+/// fields.
 fn quartz(cron: &str) -> Result<String, String> {
     let fields: Vec<&str> = cron.split_whitespace().collect();
     let [minute, hour, day, month, weekday] = fields[..] else {

@@ -1,7 +1,8 @@
 //! Databricks Jobs: one Asset Bundle with a job per coordinator with what starts it, or per workflow that no coordinator starts.
 //!
-//! In: a definition with its analysis, and what it is submitted with. Out: `resources/NAME.job.yml` and the ledger. The bundle
-//! itself, and the programs in `src/`, are the same for all. A run ends as its leaves do: every failure leads to one that fails.
+//! A definition and the properties of its submission become `resources/NAME.job.yml`, and a ledger. The bundle itself
+//! and the programs in `src/` are always the same. The leaves of a run determine its outcome, so that every failure
+//! leads to a leaf that fails.
 
 mod actions;
 mod coordinator;
@@ -35,28 +36,28 @@ struct Printer<'a> {
     given: Given<'a>,
     /// The ledger of the text that is printed now.
     ledger: Ledger,
-    /// Secrets that are written in it.
+    /// The secrets written in it.
     written: WrittenSecrets,
     tree: &'a Tree,
     phase: Phase,
     texts: BTreeMap<String, Text>,
     constants: BTreeMap<&'static str, Text>,
     used: RefCell<BTreeMap<String, String>>,
-    /// Actions before the task that is printed now: nodes and keys.
+    /// The actions before the current task: nodes and keys.
     before: Vec<(String, String)>,
-    /// Those of them whose failure may have led to it.
+    /// Those actions whose failure may have led to it.
     failed: Vec<(String, String)>,
-    /// What the task that is printed now lacks.
+    /// Why the current task cannot be converted, if it cannot.
     lack: Option<String>,
     /// Keys of tasks.
     taken: BTreeSet<String>,
-    /// Jobs that are started and not in the bundle.
+    /// Jobs that are started but not in the bundle.
     elsewhere: BTreeSet<String>,
-    /// What a coordinator says of the job.
+    /// The settings of the job that come from a coordinator.
     settings: Yaml,
 }
 
-/// The key of a job or a task: letters, digits and `_`.
+/// Returns the key of a job or a task, which has only letters, digits and `_`.
 ///
 /// ```
 /// use ankus::carry::databricks::key;
@@ -68,7 +69,7 @@ pub fn key(name: &str) -> String {
     if key.starts_with(|c: char| c.is_ascii_alphabetic()) { key } else { format!("n{key}") }
 }
 
-/// The files that all jobs share.
+/// Returns the files that all jobs share.
 pub fn helpers() -> Vec<Output> {
     let files = [
         ("databricks.yml", include_str!("bundle.yml")),
@@ -79,7 +80,7 @@ pub fn helpers() -> Vec<Output> {
     files.map(|(path, text)| Output { path: path.to_owned(), text: text.to_owned() }).to_vec()
 }
 
-/// Carries an application over.
+/// Converts an application.
 pub fn convert(given: Given<'_>) -> Conversion {
     let empty = Tree::parse("<none/>").0;
     let first = given.coordinator.map(|one| one.analysis).or(given.analysis);
@@ -153,7 +154,7 @@ impl<'a> Says<'a> for Printer<'a> {
         (Text::value(code, Kind::Text), ("the secret is taken from a scope of Databricks", remedy))
     }
 
-    /// Expressions say themselves that it is left out.
+    /// Expressions report this themselves.
     fn named(&self, _name: &str) -> Option<Kept> {
         None
     }
@@ -164,12 +165,12 @@ impl<'a> Says<'a> for Printer<'a> {
 }
 
 impl<'a> Printer<'a> {
-    /// What a text says, claimed as it came out.
+    /// Compiles a text and claims it in the ledger according to the result.
     fn say(&mut self, scalar: &Scalar) -> Text {
         said::say(self, scalar)
     }
 
-    /// A secret that is a whole text, by a name for it.
+    /// Returns the code for a text that as a whole is a secret of this name.
     fn hide(&mut self, span: Span, name: &str) -> Text {
         said::hide(self, span, name)
     }
@@ -196,7 +197,7 @@ impl<'a> Printer<'a> {
         self.names(|names, dialect| names.text(source, dialect))
     }
 
-    /// The value of a property that may be shown.
+    /// Returns the value of a property if it may be shown.
     fn value_of(&self, name: &str) -> Option<String> {
         let (properties, secrets) = (self.given.properties, self.given.secrets);
         let value = properties.get(name).filter(|_| !secrets.covers(name))?;
@@ -204,7 +205,7 @@ impl<'a> Printer<'a> {
         (!is_read(&value.replace(super::Target::Databricks.user(), ""))).then_some(value)
     }
 
-    /// A key that no other task has.
+    /// Returns a unique key for a task.
     fn key_of(&mut self, wanted: &str) -> String {
         let wanted = key(wanted);
         let mut name = wanted.clone();
@@ -216,7 +217,7 @@ impl<'a> Printer<'a> {
         name
     }
 
-    /// The tasks of a workflow; none where it is refused.
+    /// Returns the tasks of a workflow; none if it cannot be converted.
     fn workflow(&mut self, analysis: &'a Analysis) -> Option<Vec<Yaml>> {
         let flow = analysis.flow();
         if let Some(name) = &flow.workflow.name {
@@ -253,7 +254,7 @@ impl<'a> Printer<'a> {
         Some(self.graph(workflow, &tasks))
     }
 
-    /// An SLA block, which has no counterpart.
+    /// Reports an SLA, which has no counterpart.
     fn sla(&mut self, span: Span) {
         let reason = "a job has no SLAs";
         let remedy = "set `health.rules` on `RUN_DURATION_SECONDS`, and `email_notifications`";
@@ -306,13 +307,13 @@ impl<'a> Printer<'a> {
         Output { path, text: format!("{head}{}", whole.print()) }
     }
 
-    /// The variable for a job that lies elsewhere.
+    /// Returns the variable for a job that is not in the bundle.
     fn variable_of(&self, name: &str) -> String {
         format!("{}_starts_{}", key(self.given.name), key(name))
     }
 }
 
-/// The cluster that programs run on.
+/// Returns the cluster that programs run on.
 fn cluster() -> Yaml {
     let new = map([
         ("spark_version", text("${var.spark_version}")),
@@ -322,7 +323,7 @@ fn cluster() -> Yaml {
     map([("job_cluster_key", text("main")), ("new_cluster", new)])
 }
 
-/// What runs a program of `src/`.
+/// Returns the content of a task that runs a program of `src/`.
 fn program(name: &str, words: &[Text]) -> Yaml {
     let word = |word: &Text| {
         let parts = word.parts.iter().map(|part| match part {

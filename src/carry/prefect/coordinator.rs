@@ -1,4 +1,4 @@
-//! Coordinators: the schedule that a flow is served with, the data that a run waits for, and what the workflow is given.
+//! Coordinators: the schedule of a flow, the data that a run waits for, and the properties for the workflow.
 
 use super::python::{laid_out, neutral};
 use super::{Printer, flow_name};
@@ -17,16 +17,16 @@ use ankus_lang::el::Phase;
 use ankus_lang::time::{EndOf, Frequency, Instant, Unit, Zone};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// When a flow is run.
+/// When a flow runs.
 struct Times {
     /// A schedule of Prefect.
     schedule: Value,
-    /// What differs.
+    /// How it differs from the schedule of the coordinator, if it does.
     differs: Option<&'static str>,
 }
 
 impl<'a> Printer<'a> {
-    /// What stands around the workflow, and what starts it where it is not there.
+    /// Converts a coordinator, and the start of its workflow if that is not available.
     pub(super) fn coordinator(&mut self, coordinated: Coordinated<'a>) {
         let coordinator = coordinated.analysis.coordinator();
         self.phase = Phase::CoordinatorActionStart;
@@ -126,7 +126,7 @@ impl<'a> Printer<'a> {
         }
     }
 
-    /// Datasets, the instances of a run, and the nodes that wait for them.
+    /// Adds datasets, the instances of a run, and the nodes that wait for them.
     fn data(&mut self, coordinator: &Coordinator, definition: &Definition, files: &[String]) {
         let Some(root) = self.tree.root() else { return };
         for name in ["datasets", "input-events", "output-events"] {
@@ -187,7 +187,7 @@ impl<'a> Printer<'a> {
             if !is_input || logic.is_none() || !looks {
                 self.data.insert(event.name.clone(), code.clone());
             } else {
-                // What there is of it is found with the logic.
+                // The input logic finds the available instances.
                 let used = format!("INPUT_LOGIC, {}", quoted(&event.name, '\''));
                 self.data.insert(event.name.clone(), used);
             }
@@ -206,7 +206,7 @@ impl<'a> Printer<'a> {
         }
     }
 
-    /// A node that waits for data.
+    /// Adds a node that waits for data.
     fn wait(&mut self, node: &str, code: &str, definition: &Definition) {
         let minutes = match definition.controls.timeout {
             ..0 => String::new(),
@@ -217,7 +217,8 @@ impl<'a> Printer<'a> {
         self.gates.push(node.to_owned());
     }
 
-    /// The instances of an event, as arguments. Those that are not known before a run stay as they are written, and fail in it.
+    /// Returns the instances of an event as arguments. Those that are not known before a run stay as written and fail
+    /// at run time.
     fn window(&mut self, event: &DataEvent, definition: &Definition) -> Vec<(String, Value)> {
         let (texts, is_range): (Vec<&String>, bool) = match &event.instances {
             Instances::List(all) => (all.iter().collect(), false),
@@ -246,7 +247,7 @@ impl<'a> Printer<'a> {
         }
     }
 
-    /// What the workflow is given: names that stand for texts of their own.
+    /// Compiles the properties that the coordinator sets for its workflow.
     fn configuration(&mut self, coordinator: &Coordinator) {
         let mut texts = BTreeMap::new();
         for property in &coordinator.configuration {
@@ -304,7 +305,7 @@ impl<'a> Printer<'a> {
     }
 }
 
-/// The schedule of a coordinator, or why there is none.
+/// Returns the schedule of a coordinator, or why there is none.
 fn times(definition: &Definition) -> Result<Times, String> {
     let schedule = &definition.schedule;
     let first = schedule.times().next().map(|(_, nominal)| nominal);
@@ -353,7 +354,7 @@ fn times(definition: &Definition) -> Result<Times, String> {
     })
 }
 
-/// What no cron expression says: every other day, and ends of months.
+/// Returns a recurrence rule for schedules that have no cron expression, such as every other day, and ends of months.
 fn recurrence(
     count: i64,
     unit: Unit,
@@ -366,7 +367,7 @@ fn recurrence(
     let start = format!("DTSTART:{year:04}{month:02}{day:02}T{hour:02}{minute:02}00");
     let rule = match (unit, end_of) {
         (Unit::Month, EndOf::None | EndOf::Month) | (_, EndOf::Month) => {
-            // The last of these days that a month has is the one that the server takes.
+            // The server uses the last of these days that exists in the month.
             let days: Vec<String> = (day.min(28)..=day).map(|day| day.to_string()).collect();
             format!("FREQ=MONTHLY;INTERVAL={count};BYMONTHDAY={};BYSETPOS=-1", days.join(","))
         }
@@ -380,7 +381,7 @@ fn recurrence(
     Value::Call("RRule".to_owned(), arguments)
 }
 
-/// Year, month, day, hour and minute on the wall of a zone.
+/// Returns year, month, day, hour and minute of an instant in the local time of a zone.
 fn clock(instant: Instant, zone: &Zone) -> [i64; 5] {
     let text = written(instant.plus_seconds(zone.offset_seconds(instant)));
     let mut numbers = text.split(['-', 'T', ':', 'Z']).map(|part| part.parse().unwrap_or(0));

@@ -1,8 +1,8 @@
 //! Prefect: one flow per coordinator with what it starts, or per workflow that no coordinator starts.
 //!
-//! In: a definition with its analysis, and what it is submitted with. Out: a Python file with a flow, and the ledger. The
-//! nodes of a workflow are functions; `oozie_prefect.py` runs each where Oozie would, and stops what runs when a kill node
-//! is entered.
+//! A definition and the properties of its submission become a Python file with a flow, and a ledger. The nodes of a
+//! workflow are functions; `oozie_prefect.py` runs each when Oozie would, and stops running nodes when a kill node is
+//! entered.
 
 mod actions;
 mod coordinator;
@@ -30,7 +30,7 @@ const CREDENTIALS: (&str, &str) = (
     "give the worker a keytab, or what else it needs",
 );
 
-/// The files that every conversion needs.
+/// Returns the files that every conversion needs.
 pub fn helpers() -> Vec<Output> {
     let file = |path: &str, text: &str| Output { path: path.to_owned(), text: text.to_owned() };
     vec![
@@ -41,7 +41,7 @@ pub fn helpers() -> Vec<Output> {
     ]
 }
 
-/// The name of a flow's function and of its file.
+/// Returns the name of a flow's function and of its file.
 ///
 /// ```
 /// use ankus::carry::prefect::flow_name;
@@ -54,24 +54,24 @@ pub fn flow_name(name: &str) -> String {
     if modules::hides(&name) {
         return format!("{name}_flow");
     }
-    // Names of the file itself and of the modules beside it.
+    // Names that the file itself uses, and those of the modules beside it.
     const TAKEN: [&str; 7] =
         ["run", "flow", "State", "oozie_data", "oozie_el", "oozie_prefect", "params"];
     if TAKEN.contains(&name.as_str()) { format!("{name}_") } else { name }
 }
 
-/// The expression of Python that a text becomes in a flow.
+/// Returns the Python expression for a text in a flow.
 pub fn expression(text: Code) -> String {
     python::expression(&python::neutral(text))
 }
 
-/// The name of the block of a secret: small letters, digits and `-`.
+/// Returns the name of the block for a secret, which has only lower-case letters, digits and `-`.
 fn block_name(name: &str) -> String {
     let fits = |c: char| if c.is_alphanumeric() { c } else { '-' };
     name.to_lowercase().chars().map(fits).collect()
 }
 
-/// The blocks that code reads secrets from.
+/// Returns the blocks from which code reads secrets.
 fn blocks(code: &str) -> BTreeSet<String> {
     let calls = code.split("run.secret(").skip(1);
     let names = calls.filter_map(|rest| rest.split(['\'', '"']).nth(1));
@@ -83,32 +83,32 @@ struct Printer<'a> {
     given: Given<'a>,
     /// The ledger of the text that is printed now.
     ledger: Ledger,
-    /// Secrets that are written in it.
+    /// The secrets written in it.
     written: WrittenSecrets,
     tree: &'a Tree,
     phase: Phase,
     texts: BTreeMap<String, Code>,
     constants: BTreeMap<&'static str, Code>,
     data: BTreeMap<String, String>,
-    /// Code that tells where a node went, by its name.
+    /// Code that computes which transition a node took, by node name.
     transitions: BTreeMap<String, String>,
-    /// What the node that is printed now lacks.
+    /// Why the current node cannot be converted, if it cannot.
     lack: Option<String>,
     /// Statements before the flow.
     before: Vec<String>,
     /// Statements of the flow before its nodes.
     head: Vec<String>,
-    /// Nodes that all others come after.
+    /// The nodes that the first nodes of the workflow depend on.
     gates: Vec<String>,
     /// Functions, in order.
     steps: Vec<String>,
     /// Names of functions.
     taken: BTreeSet<String>,
-    /// Arguments of `serve`; none where nothing starts the flow.
+    /// Arguments of `serve`; none if nothing starts the flow.
     serve: Option<Vec<(String, Value)>>,
 }
 
-/// Carries an application over.
+/// Converts an application.
 pub fn convert(given: Given<'_>) -> Conversion {
     let empty = Tree::parse("<none/>").0;
     let first = given.coordinator.map(|one| one.analysis).or(given.analysis);
@@ -154,7 +154,7 @@ pub fn convert(given: Given<'_>) -> Conversion {
     Conversion { path, name, outputs, entries, needs: Needs::default() }
 }
 
-/// How a secret gets to a flow.
+/// Returns how a secret reaches a flow.
 fn of_block(name: &str) -> Kept {
     let remedy = format!("make a block of the type Secret with the name `{}`", block_name(name));
     ("the secret is taken from a Secret block of Prefect", remedy)
@@ -202,7 +202,7 @@ impl<'a> Says<'a> for Printer<'a> {
 }
 
 impl<'a> Printer<'a> {
-    /// What a text says, claimed as it came out.
+    /// Compiles a text and claims it in the ledger according to the result.
     fn say(&mut self, scalar: &Scalar) -> Text {
         python::neutral(self.say_code(scalar))
     }
@@ -211,7 +211,7 @@ impl<'a> Printer<'a> {
         said::say(self, scalar)
     }
 
-    /// The code of a secret that is a whole text, by a name for it.
+    /// Returns the code for a text that as a whole is a secret of this name.
     fn hidden(&mut self, span: Span, name: &str) -> Code {
         said::hide(self, span, name)
     }
@@ -242,7 +242,7 @@ impl<'a> Printer<'a> {
         names.read(source, self.given.dialect)
     }
 
-    /// The nodes of a workflow; whether there are any.
+    /// Prints the nodes of a workflow. Returns whether it can be converted.
     fn workflow(&mut self, analysis: &'a Analysis) -> bool {
         let flow = analysis.flow();
         if let Some(name) = &flow.workflow.name {
@@ -270,14 +270,14 @@ impl<'a> Printer<'a> {
         true
     }
 
-    /// An SLA block, which a flow cannot say.
+    /// Reports an SLA, which has no counterpart.
     fn sla(&mut self, span: Span) {
         let reason = "a flow has no SLAs";
         let remedy = "make an automation of Prefect that watches how long it runs";
         self.ledger.whole(span, Outcome::None, reason, remedy);
     }
 
-    /// The file.
+    /// Returns the file.
     fn output(self) -> Output {
         let name = flow_name(self.given.name);
         let from = self.given.coordinator.map_or(self.given.path, |coordinator| coordinator.path);
@@ -335,7 +335,7 @@ impl<'a> Printer<'a> {
         Output { path: format!("flows/{name}.py"), text }
     }
 
-    /// What the file does when it is run: it serves the schedule, or runs the flow once.
+    /// Returns the code that runs when the file is executed: it serves the schedule, or runs the flow once.
     fn tail(&self, name: &str) -> String {
         match &self.serve {
             Some(arguments) => {
@@ -346,7 +346,7 @@ impl<'a> Printer<'a> {
         }
     }
 
-    /// The properties that are no secrets.
+    /// Returns the properties that are not secrets.
     fn params(&self) -> Vec<(String, Value)> {
         let properties = self.given.properties;
         let known = properties.iter().filter(|(name, _)| !self.given.secrets.covers(name));
@@ -358,7 +358,7 @@ impl<'a> Printer<'a> {
     }
 }
 
-/// Whether code has a word that nothing stands directly before.
+/// Whether code contains a word that is not preceded by another part of a name.
 fn names(code: &str, word: &str) -> bool {
     code.match_indices(word).any(|(at, _)| {
         let before = code[..at].chars().next_back();

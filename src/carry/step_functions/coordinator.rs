@@ -1,4 +1,4 @@
-//! Coordinators: a schedule of EventBridge, the data that a run waits for, and what the workflow is given.
+//! Coordinators: a schedule of EventBridge, the data that a run waits for, and the properties for the workflow.
 
 use super::expression::{Kind, Text, quoted};
 use super::states::Machine;
@@ -16,11 +16,11 @@ use ankus_lang::time::{Cron, EndOf, Frequency, Unit};
 use serde_json::json;
 use std::collections::BTreeMap;
 
-/// The state of runs that are passed over.
+/// The state of skipped runs.
 pub(super) const PASSED_OVER: &str = "Passed over";
 
 impl<'a> Printer<'a> {
-    /// What stands before the workflow, or starts it where it is not there.
+    /// Converts a coordinator. Returns the states that start its workflow if that is not available.
     pub(super) fn coordinator(&mut self, coordinated: Coordinated<'a>) -> Machine {
         let coordinator = coordinated.analysis.coordinator();
         self.phase = Phase::CoordinatorActionStart;
@@ -190,17 +190,17 @@ impl<'a> Printer<'a> {
         }
     }
 
-    /// A state that fails, because nobody knows what to wait for: a run without its data is worse than none.
+    /// Adds a state that fails because it is not known what to wait for: a run without its data is worse than none.
     fn wait_for_unknown(&mut self, event: &str, why: &str) {
         let name = self.name_of(&format!("Wait for {event}"));
-        // What a template would take for a name of its own stands without its sign.
+        // The template must not find a substitution in the message.
         let why = why.replace("${", "{");
         let message = quoted(&format!("what to wait for is not known: {why}"));
         let state = json!({"Type": "Pass", "Output": format!("{{% $error({message}) %}}")});
         self.gates.push((name, state));
     }
 
-    /// A step that fails until all of an event is there.
+    /// Adds a step that fails until all instances of an event exist.
     fn wait_for(&mut self, event: &DataEvent, variable: &str, minutes: i64) {
         let name = self.name_of(&format!("Wait for {}", event.name));
         let flag = match event.dataset.flag() {
@@ -228,7 +228,7 @@ impl<'a> Printer<'a> {
         self.gates.push((name, state));
     }
 
-    /// What the workflow is given: names that stand for texts of their own.
+    /// Compiles the properties that the coordinator sets for its workflow.
     fn configuration(&mut self, coordinator: &Coordinator) {
         let mut texts = BTreeMap::new();
         for property in &coordinator.configuration {
@@ -277,7 +277,7 @@ impl<'a> Printer<'a> {
     }
 }
 
-/// The schedule as EventBridge takes it: an expression, and its zone.
+/// Returns the schedule for EventBridge: an expression and its time zone.
 fn expression(definition: &Definition) -> Result<(String, String), String> {
     let schedule = &definition.schedule;
     let first = schedule.times().next().map(|(_, nominal)| nominal);
@@ -313,7 +313,7 @@ fn expression(definition: &Definition) -> Result<(String, String), String> {
     }
 }
 
-/// A cron expression of EventBridge, from one of Unix.
+/// Converts a cron expression of Unix to one of EventBridge.
 fn from_unix(cron: &str) -> String {
     let fields: Vec<&str> = cron.split(' ').collect();
     let step = |field: &str| match field.split_once('/') {
@@ -326,14 +326,14 @@ fn from_unix(cron: &str) -> String {
     let weekday = fields.get(4).and_then(|day| day.parse::<u8>().ok());
     let [minute, hour, day, month] = [0, 1, 2, 3].map(|at| fields.get(at).copied().unwrap_or("*"));
     let (day, weekday) = match weekday {
-        // Sunday is 0 there, and 1 here.
+        // Sunday is 0 in Unix, and 1 in EventBridge.
         Some(weekday) => ("?".to_owned(), (weekday + 1).to_string()),
         None => (day.to_owned(), "?".to_owned()),
     };
     format!("cron({} {} {day} {month} {weekday} *)", step(minute), step(hour))
 }
 
-/// A cron expression of EventBridge, from one of Oozie; both count the days of the week from 1, a Sunday.
+/// Converts a cron expression of Oozie to one of EventBridge; Sunday is 1 in both.
 fn of_cron(cron: &Cron) -> Result<String, String> {
     let text = cron.text();
     let fields: Vec<&str> = text.split_whitespace().collect();
@@ -349,7 +349,7 @@ fn of_cron(cron: &Cron) -> Result<String, String> {
     Ok(format!("cron({minute} {hour} {day} {month} {weekday} *)"))
 }
 
-/// JSONata whose value is the list of URIs of an event.
+/// Returns JSONata for the list of URIs of an event.
 fn uris(event: &DataEvent, definition: &Definition) -> Result<String, String> {
     let data = &event.dataset;
     let zone =
@@ -377,7 +377,7 @@ fn uris(event: &DataEvent, definition: &Definition) -> Result<String, String> {
             if first > last {
                 return Err("its range is empty".to_owned());
             }
-            // The newest is the first, as the server lists them.
+            // The newest instance comes first, as on the server.
             format!("$reverse([{first}..{last}])")
         }
         Instances::List(all) => {
@@ -387,14 +387,14 @@ fn uris(event: &DataEvent, definition: &Definition) -> Result<String, String> {
         }
     };
     let number = format!("($floor(($nominal - {initial}) / {every}) + $n)");
-    // What lies before the initial instance is no instance.
+    // There are no instances before the initial instance.
     Ok(format!(
         "$map({list}[$floor(($nominal - {initial}) / {every}) + $ >= 0], function($n) {{ $fromMillis({initial} + {number} * {every}, {}) }})[]",
         quoted(&picture)
     ))
 }
 
-/// The picture of a template of URIs.
+/// Returns the picture string for a URI template.
 fn picture(template: &str) -> Result<String, String> {
     const NAMES: [(&str, &str); 5] = [
         ("${YEAR}", "[Y0001]"),

@@ -1,8 +1,8 @@
 //! AWS Step Functions: one state machine per coordinator, or per workflow that no coordinator starts.
 //!
-//! In: a definition with its analysis, and what it is submitted with. Out: the machine in the Amazon States Language with
-//! JSONata, a template of CloudFormation that makes it and its schedule, and the ledger. A workflow whose forks are not closed
-//! is refused with the reason.
+//! A definition and the properties of its submission become a machine in the Amazon States Language with JSONata, a
+//! CloudFormation template that creates the machine and its schedule, and a ledger. A workflow whose forks are not
+//! closed is refused with the reason.
 
 mod actions;
 mod coordinator;
@@ -30,7 +30,7 @@ const CREDENTIALS: &str =
     "Step Functions takes rights from the role of the machine and of the cluster";
 const ROLE: &str = "give them to the role, or make the cluster with Kerberos";
 
-/// The name of a state machine: letters, digits, `_` and `-` alone.
+/// Returns the name of a state machine, which has only letters, digits, `_` and `-`.
 pub fn machine_name(name: &str) -> String {
     let fits = |c: char| c.is_ascii_alphanumeric() || "_-".contains(c);
     name.chars().map(|c| if fits(c) { c } else { '_' }).take(80).collect()
@@ -41,7 +41,7 @@ struct Printer<'a> {
     given: Given<'a>,
     /// The ledger of the text that is printed now.
     ledger: Ledger,
-    /// Secrets that are written in it.
+    /// The secrets written in it.
     written: WrittenSecrets,
     tree: &'a Tree,
     phase: Phase,
@@ -51,25 +51,25 @@ struct Printer<'a> {
     used: RefCell<BTreeMap<String, Used>>,
     /// Names of states.
     taken: BTreeSet<String>,
-    /// How many states there are.
+    /// The number of states.
     count: usize,
-    /// How many branches there are.
+    /// The number of branches.
     branches: usize,
-    /// What names of the variables about errors end with.
+    /// The suffix of the variables about errors.
     scope: String,
-    /// Whether something asks for the last error.
+    /// Whether an expression uses the last error.
     tells_errors: bool,
-    /// Whether something asks for the nominal time.
+    /// Whether an expression uses the nominal time.
     is_timed: bool,
-    /// Machines that it starts, by the names that stand for them.
+    /// The machines that it starts, by their substitutions.
     machines: BTreeMap<String, String>,
     /// States before those of the workflow.
     gates: Vec<(String, Value)>,
-    /// What starts it.
+    /// The schedule that starts it.
     schedule: Option<template::Schedule>,
 }
 
-/// Carries an application over.
+/// Converts an application.
 pub fn convert(given: Given<'_>) -> Conversion {
     let empty = Tree::parse("<none/>").0;
     let first = given.coordinator.map(|one| one.analysis).or(given.analysis);
@@ -121,9 +121,9 @@ pub fn convert(given: Given<'_>) -> Conversion {
     Conversion { path, name, outputs, entries, needs: Needs::default() }
 }
 
-/// Where a secret comes from.
+/// The reason reported for a secret: where it comes from.
 const OF_INPUT: &str = "the secret is taken from the input of the execution";
-/// What is left to do about it.
+/// The remedy reported with [`OF_INPUT`].
 const OUT_OF_LOGS: &str =
     "read it from Secrets Manager instead, so that no log of executions has it";
 
@@ -161,12 +161,12 @@ impl<'a> Says<'a> for Printer<'a> {
 }
 
 impl<'a> Printer<'a> {
-    /// What a text says, claimed as it came out.
+    /// Compiles a text and claims it in the ledger according to the result.
     fn say(&mut self, scalar: &Scalar) -> Text {
         said::say(self, scalar)
     }
 
-    /// A secret that is a whole text, by a name for it.
+    /// Returns the code for a text that as a whole is a secret of this name.
     fn hide(&mut self, span: Span, name: &str) -> Text {
         said::hide(self, span, name)
     }
@@ -175,7 +175,7 @@ impl<'a> Printer<'a> {
         said::judge(self, span, text);
     }
 
-    /// What names and functions stand for here.
+    /// Calls `of` with what names and functions refer to here.
     fn names<T>(&self, of: impl FnOnce(&Names<'_>, Dialect) -> T) -> T {
         let properties = self.given.properties;
         let secrets = self.given.secrets;
@@ -200,7 +200,7 @@ impl<'a> Printer<'a> {
         text
     }
 
-    /// What stands for a machine in the definition.
+    /// Returns the substitution for a machine in the definition.
     fn machine(&mut self, name: &str) -> String {
         let letters: String = name.chars().filter(char::is_ascii_alphanumeric).collect();
         let mut key = format!("Machine{letters}");
@@ -211,7 +211,7 @@ impl<'a> Printer<'a> {
         key
     }
 
-    /// The states of a workflow; none where it is refused.
+    /// Returns the states of a workflow; none if it cannot be converted.
     fn workflow(&mut self, analysis: &'a Analysis) -> Option<Machine> {
         let flow = analysis.flow();
         if let Some(name) = &flow.workflow.name {
@@ -252,7 +252,7 @@ impl<'a> Printer<'a> {
         }
     }
 
-    /// The first state, which has what everything else asks for.
+    /// Returns the first state, which assigns the variables that the others use.
     fn parameters(&self) -> Map<String, Value> {
         let mut assign = Map::new();
         if self.is_timed {
@@ -322,7 +322,7 @@ impl<'a> Printer<'a> {
     }
 }
 
-/// A field of an object, for JSONata.
+/// Returns the name of an object's field in JSONata.
 fn field(name: &str) -> String {
     let fits = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let is_plain = name.chars().all(fits) && name.starts_with(|c: char| c.is_ascii_alphabetic());
