@@ -22,8 +22,30 @@ pub fn file_with(
     content: impl FnOnce(&mut dyn Write) -> Result<()>,
 ) -> miette::Result<()> {
     let written = if is_device(path) { through(path, content) } else { replace(path, content) };
-    let failure = |error| Failure::new(format!("cannot write `{}`", path.display())).because(error);
-    written.map_err(|error| failure(error).into())
+    written.map_err(|error| failed(path, error))
+}
+
+/// Writes several files, all of them or none: each new one lies beside the old one before the first takes its place.
+///
+/// # Errors
+/// As [`file()`].
+pub fn files<'f>(all: impl IntoIterator<Item = (&'f Path, &'f [u8])>) -> miette::Result<()> {
+    let mut staged = Vec::new();
+    for (path, bytes) in all {
+        let ready = match is_device(path) {
+            true => Err(Error::other("it is not a regular file")),
+            false => staged_for(path, |out| out.write_all(bytes)),
+        };
+        staged.push((path, ready.map_err(|error| failed(path, error))?));
+    }
+    for (path, ready) in staged {
+        ready.take_place().map_err(|error| failed(path, error))?;
+    }
+    Ok(())
+}
+
+fn failed(path: &Path, error: Error) -> miette::Report {
+    Failure::new(format!("cannot write `{}`", path.display())).because(error).into()
 }
 
 /// Whether a path is a stream or device of the system: `/dev/stdout` is a link that is to be followed.
@@ -48,10 +70,40 @@ fn name_beside(name: &std::ffi::OsStr) -> std::ffi::OsString {
     beside
 }
 
-#[cfg(unix)]
 fn replace(path: &Path, content: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
+    staged_for(path, content)?.take_place()
+}
+
+/// A new file beside the one whose place it is to take; it goes if it does not.
+#[cfg(unix)]
+struct Staged {
+    folder: std::os::fd::OwnedFd,
+    beside: std::ffi::OsString,
+    name: std::ffi::OsString,
+}
+
+#[cfg(unix)]
+impl Staged {
+    fn take_place(self) -> Result<()> {
+        rustix::fs::renameat(&self.folder, &self.beside, &self.folder, &self.name)?;
+        // Attempts to make the new name durable; the file itself has been written.
+        let _ = rustix::fs::fsync(&self.folder);
+        Ok(())
+    }
+}
+
+#[cfg(unix)]
+impl Drop for Staged {
+    /// Once it has taken its place, nothing has this name.
+    fn drop(&mut self) {
+        let _ = rustix::fs::unlinkat(&self.folder, &self.beside, rustix::fs::AtFlags::empty());
+    }
+}
+
+#[cfg(unix)]
+fn staged_for(path: &Path, content: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<Staged> {
     use rustix::fs::{AtFlags, FileType, Gid, Mode, OFlags, RawMode, Uid};
-    use rustix::fs::{fchmod, fchown, fsync, openat, renameat, statat, unlinkat};
+    use rustix::fs::{fchmod, fchown, openat, statat};
     use rustix::io::Errno;
 
     if let Some(archive) = path.parent().and_then(archive_around) {
@@ -75,50 +127,59 @@ fn replace(path: &Path, content: impl FnOnce(&mut dyn Write) -> Result<()>) -> R
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let mode = Mode::RUSR | Mode::WUSR | Mode::RGRP | Mode::WGRP | Mode::ROTH | Mode::WOTH;
     let file = std::fs::File::from(openat(&folder, &beside, flags, mode)?);
-    let written = (|| {
-        let mut out = BufWriter::new(file);
-        content(&mut out)?;
-        out.flush()?;
-        let file = out.get_ref();
-        if let Some(old) = &old {
-            // Only the superuser may change the owner; others can at most keep the group.
-            let owner = (Uid::from_raw(old.st_uid), Gid::from_raw(old.st_gid));
-            let _ = fchown(file, Some(owner.0), Some(owner.1))
-                .or_else(|_| fchown(file, None, Some(owner.1)));
-            // Without setuid and setgid bits, which would give the owner's rights to other users.
-            fchmod(file, Mode::from_raw_mode(old.st_mode as RawMode & 0o777))?;
-        }
-        file.sync_all()?;
-        renameat(&folder, &beside, &folder, &name)?;
-        // Attempts to make the new name durable; the file itself has been written.
-        let _ = fsync(&folder);
-        Ok(())
-    })();
-    if written.is_err() {
-        let _ = unlinkat(&folder, &beside, AtFlags::empty());
+    let staged = Staged { folder, beside, name };
+    let mut out = BufWriter::new(file);
+    content(&mut out)?;
+    out.flush()?;
+    let file = out.get_ref();
+    if let Some(old) = &old {
+        // Only the superuser may change the owner; others can at most keep the group.
+        let owner = (Uid::from_raw(old.st_uid), Gid::from_raw(old.st_gid));
+        let _ = fchown(file, Some(owner.0), Some(owner.1))
+            .or_else(|_| fchown(file, None, Some(owner.1)));
+        // Without setuid and setgid bits, which would give the owner's rights to other users.
+        fchmod(file, Mode::from_raw_mode(old.st_mode as RawMode & 0o777))?;
     }
-    written
+    file.sync_all()?;
+    Ok(staged)
+}
+
+/// A new file beside the one whose place it is to take; it goes if it does not.
+#[cfg(not(unix))]
+struct Staged {
+    beside: std::path::PathBuf,
+    path: std::path::PathBuf,
 }
 
 #[cfg(not(unix))]
-fn replace(path: &Path, content: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
+impl Staged {
+    fn take_place(self) -> Result<()> {
+        std::fs::rename(&self.beside, &self.path)
+    }
+}
+
+#[cfg(not(unix))]
+impl Drop for Staged {
+    /// Once it has taken its place, nothing has this name.
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.beside);
+    }
+}
+
+#[cfg(not(unix))]
+fn staged_for(path: &Path, content: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<Staged> {
     Tree::of(path)?.relative(path)?;
     if std::fs::symlink_metadata(path).is_ok_and(|old| !old.is_file()) {
         return Err(Error::other("it is not a regular file"));
     }
     let beside = path.with_file_name(name_beside(path.file_name().unwrap_or_default()));
     let file = std::fs::OpenOptions::new().write(true).create_new(true).open(&beside)?;
-    let written = (|| {
-        let mut out = BufWriter::new(file);
-        content(&mut out)?;
-        out.flush()?;
-        out.get_ref().sync_all()?;
-        std::fs::rename(&beside, path)
-    })();
-    if written.is_err() {
-        let _ = std::fs::remove_file(&beside);
-    }
-    written
+    let staged = Staged { beside, path: path.to_owned() };
+    let mut out = BufWriter::new(file);
+    content(&mut out)?;
+    out.flush()?;
+    out.get_ref().sync_all()?;
+    Ok(staged)
 }
 
 #[cfg(all(test, unix))]
@@ -141,6 +202,22 @@ mod tests {
         assert!(file(&at("repo/.git/config"), b"ours").is_err());
         assert_eq!(std::fs::read(at("outside/file")).expect("a file"), b"theirs");
         assert_eq!(std::fs::read_dir(at("outside")).expect("a folder").count(), 1);
+    }
+
+    #[test]
+    fn several_files_are_written_together_or_not_at_all() {
+        let folder = tempfile::tempdir().expect("room");
+        let at = |path: &str| folder.path().join(path);
+        std::fs::write(at("one"), "old").expect("a file");
+        std::fs::create_dir(at("two")).expect("a folder");
+        let (one, two, three) = (at("one"), at("two"), at("three"));
+        let all = [(&*one, &b"new"[..]), (&*two, b"new"), (&*three, b"new")];
+        assert!(files(all).is_err());
+        assert_eq!(std::fs::read(&one).expect("a file"), b"old");
+        assert_eq!(std::fs::read_dir(folder.path()).expect("a folder").count(), 2);
+        files([all[0], all[2]]).expect("they are written");
+        assert_eq!(std::fs::read(&one).expect("a file"), b"new");
+        assert_eq!(std::fs::read_dir(folder.path()).expect("a folder").count(), 3);
     }
 
     #[test]
