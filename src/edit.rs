@@ -7,6 +7,7 @@ use crate::diag::{Edit, Fix};
 use crate::source::Span;
 use imara_diff::{Algorithm, Diff, Hunk, InternedInput, Token};
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 /// Two edits overlap, or an edit does not fit the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -127,16 +128,64 @@ pub fn unified_diff(path: &str, before: &str, after: &str) -> String {
 
 /// Like [`unified_diff`], with given names for the two versions.
 pub fn difference(before_name: &str, after_name: &str, before: &str, after: &str) -> String {
+    hiding(before_name, after_name, (before, &[]), (after, &[])).0
+}
+
+/// A text, and what of it is not to be shown, in order.
+pub type Hiding<'t> = (&'t str, &'t [Range<usize>]);
+
+/// A diff that has a mask wherever a line would show what is hidden, and whether it has any: such a diff cannot be applied,
+/// since the lines with a mask are in no file.
+pub fn masked_diff(path: &str, before: Hiding<'_>, after: Hiding<'_>) -> (String, bool) {
+    hiding(&format!("a/{path}"), &format!("b/{path}"), before, after)
+}
+
+/// What a hidden part of a line is written as.
+const MASK: &str = "***";
+
+/// The lines of a text as they are shown, each with its end; `None` where they are shown as they are.
+fn shown_lines((text, hidden): Hiding<'_>) -> Vec<Option<String>> {
+    let (mut start, mut from) = (0, 0);
+    let lines = text.split_inclusive('\n').map(|line| {
+        let range = start..start + line.len();
+        start = range.end;
+        from += hidden[from..].partition_point(|part| part.end <= range.start);
+        let words = range.start..range.start + line.trim_end_matches(['\n', '\r']).len();
+        let (mut shown, mut at) = (None::<String>, range.start);
+        for part in hidden[from..].iter().take_while(|part| part.start < words.end) {
+            let (begins, ends) = (part.start.max(words.start), part.end.min(words.end));
+            if begins < ends {
+                let shown = shown.get_or_insert_default();
+                shown.push_str(&text[at..begins]);
+                shown.push_str(MASK);
+                at = ends;
+            }
+        }
+        shown.map(|shown| shown + &text[at..range.end])
+    });
+    lines.collect()
+}
+
+fn hiding(
+    before_name: &str,
+    after_name: &str,
+    (before, hidden_before): Hiding<'_>,
+    (after, hidden_after): Hiding<'_>,
+) -> (String, bool) {
     if before == after {
-        return String::new();
+        return (String::new(), false);
     }
+    let (old_lines, new_lines) =
+        (shown_lines((before, hidden_before)), shown_lines((after, hidden_after)));
+    let mut is_masked = false;
     let input = InternedInput::new(before, after);
     let mut diff = Diff::compute(Algorithm::Histogram, &input);
     diff.postprocess_lines(&input);
     let hunks: Vec<Hunk> = diff.hunks().collect();
     let mut out = format!("--- {before_name}\n+++ {after_name}\n");
-    let line = |mark: char, token: Token, out: &mut String| {
-        let line = input.interner[token];
+    let mut line = |mark: char, token: Token, shown: Option<&String>, out: &mut String| {
+        is_masked |= shown.is_some();
+        let line = shown.map_or(input.interner[token], String::as_str);
         out.push(mark);
         out.push_str(line);
         if !line.ends_with('\n') {
@@ -160,28 +209,47 @@ pub fn difference(before_name: &str, after_name: &str, before: &str, after: &str
         out.push_str(&format!("@@ -{old} +{new} @@\n"));
         let mut at = first.before.start - ahead;
         for hunk in group {
-            for token in &input.before[at as usize..hunk.before.start as usize] {
-                line(' ', *token, &mut out);
+            let old = |at: u32| (input.before[at as usize], old_lines[at as usize].as_ref());
+            let new = |at: u32| (input.after[at as usize], new_lines[at as usize].as_ref());
+            for (token, shown) in (at..hunk.before.start).map(old) {
+                line(' ', token, shown, &mut out);
             }
-            for token in &input.before[hunk.before.start as usize..hunk.before.end as usize] {
-                line('-', *token, &mut out);
+            for (token, shown) in hunk.before.clone().map(old) {
+                line('-', token, shown, &mut out);
             }
-            for token in &input.after[hunk.after.start as usize..hunk.after.end as usize] {
-                line('+', *token, &mut out);
+            for (token, shown) in hunk.after.clone().map(new) {
+                line('+', token, shown, &mut out);
             }
             at = hunk.before.end;
         }
-        for token in &input.before[at as usize..(at + behind) as usize] {
-            line(' ', *token, &mut out);
+        for at in at..at + behind {
+            line(' ', input.before[at as usize], old_lines[at as usize].as_ref(), &mut out);
         }
     }
-    out
+    (out, is_masked)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::source::Span;
+
+    #[test]
+    fn what_is_hidden_is_in_no_line_of_a_diff() {
+        let (before, after) = ("a=1\npw=open sesame\nb=2 \n", "a=1\npw=open sesame\nb=2\n");
+        let (old, new) = ([7..18], [7..18]);
+        let (diff, is_masked) = masked_diff("x", (before, &old), (after, &new));
+        assert_eq!(diff, "--- a/x\n+++ b/x\n@@ -1,3 +1,3 @@\n a=1\n pw=***\n-b=2 \n+b=2\n");
+        assert!(is_masked);
+        let (before, after) = ("pw=open sesame \r\nb", "pw=open sesame\r\nb");
+        let (diff, _) = masked_diff("x", (before, &[3..14]), (after, &[3..14]));
+        assert!(diff.contains("-pw=*** \r\n+pw=***\r\n"), "{diff}");
+        // One that goes over lines leaves their ends where they are.
+        let (diff, _) = masked_diff("x", ("one\ntwo\nb", &[1..6]), ("one\ntwo\nc", &[1..6]));
+        assert!(diff.contains(" o***\n ***o\n-b\n"), "{diff}");
+        let (diff, is_masked) = masked_diff("x", ("a\n", &[]), ("b\n", &[]));
+        assert_eq!((diff.as_str(), is_masked), ("--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n", false));
+    }
 
     fn edit(start: usize, end: usize, text: &str) -> Fix {
         Fix::safe("x", Span::new(start, end), text)

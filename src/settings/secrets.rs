@@ -143,7 +143,7 @@ impl Secrets {
     }
 
     /// The ranges of secrets in a text, in order and not overlapping.
-    pub(crate) fn places(&self, text: &str) -> Vec<Range<usize>> {
+    pub fn places(&self, text: &str) -> Vec<Range<usize>> {
         let mut found: Vec<Range<usize>> = Vec::new();
         let bytes = text.as_bytes();
         for (at, byte) in bytes.iter().enumerate() {
