@@ -136,21 +136,31 @@ impl Baseline {
         Ok(Baseline { entries })
     }
 
+    /// Whether each finding of a report is listed, and how often the entries are listed beyond that.
+    fn matched(&self, report: &Report, placed: Placed<'_>) -> (Vec<bool>, BTreeMap<Key, u64>) {
+        let mut left = self.entries.clone();
+        let is_listed = |key: Key| match left.get_mut(&key) {
+            Some(count) if *count > 0 => {
+                *count -= 1;
+                true
+            }
+            _ => false,
+        };
+        let listed = keys(report, placed).into_iter().map(is_listed).collect();
+        (listed, left)
+    }
+
+    /// Whether each finding of a report is listed.
+    pub fn listed(&self, report: &Report, placed: Placed<'_>) -> Vec<bool> {
+        self.matched(report, placed).0
+    }
+
     /// Removes the listed findings from a report. Returns the number of entries for its files that no longer occur.
     pub fn apply(&self, report: &mut Report, placed: Placed<'_>) -> u64 {
-        let mut left = self.entries.clone();
-        let mut keys = keys(report, placed).into_iter();
+        let (listed, left) = self.matched(report, placed);
+        let mut listed = listed.into_iter();
         let before = report.findings.len();
-        report.findings.retain(|_| {
-            let key = keys.next().expect("a key for each");
-            match left.get_mut(&key) {
-                Some(count) if *count > 0 => {
-                    *count -= 1;
-                    false
-                }
-                _ => true,
-            }
-        });
+        report.findings.retain(|_| !listed.next().expect("an answer for each"));
         report.baselined += before - report.findings.len();
         let files: HashSet<String> = report.files.iter().map(|file| placed(&file.path)).collect();
         let judged = |path: &str| files.contains(path);

@@ -22,8 +22,10 @@ const CHECKS: usize = 64;
 /// The result of checking a snapshot.
 #[derive(Debug, Default)]
 pub struct State {
-    /// All reported findings.
+    /// Every finding that may be mended.
     pub findings: Vec<Finding>,
+    /// The others: they stay as they are, and yet no fix may bring more of them.
+    pub left: Vec<Finding>,
     /// Whether the definition is well-formed.
     pub well_formed: bool,
     /// Whether the target server would accept it; `None` if this was not computed.
@@ -243,13 +245,14 @@ fn does_no_harm(before: &State, after: &State) -> bool {
         return false;
     }
     let mut known: BTreeMap<(&str, &str), usize> = BTreeMap::new();
-    for finding in &before.findings {
+    for finding in before.findings.iter().chain(&before.left) {
         *known.entry((finding.diagnostic.kind.name, &finding.diagnostic.message)).or_default() += 1;
     }
     // In a file that is refused already, one fault often hides another: revealing it does no harm.
     let threshold = if before.accepted == Some(false) { None } else { Some(Level::Info) };
     let Some(threshold) = threshold else { return true };
-    after.findings.iter().filter(|finding| finding.level > threshold).all(|finding| {
+    let all = after.findings.iter().chain(&after.left);
+    all.filter(|finding| finding.level > threshold).all(|finding| {
         let key = (finding.diagnostic.kind.name, finding.diagnostic.message.as_str());
         match known.get_mut(&key) {
             Some(count) if *count > 0 => {
@@ -293,7 +296,7 @@ mod tests {
             })
         };
         let findings = find("bad", "fair").chain(find("fair", "good")).chain(find("worse", "<"));
-        State { findings: findings.collect(), well_formed: !text.contains('<'), accepted: None }
+        State { findings: findings.collect(), well_formed: !text.contains('<'), ..State::default() }
     }
 
     #[test]
@@ -336,6 +339,22 @@ mod tests {
         // If the definition certainly fails, the fix may change the faulty part.
         let mended = settle(&files(), Safety::Safe, |files| check(files, Level::Error));
         assert!(mended.texts["a"].contains("to='fair'"), "{:?}", mended.refused);
+    }
+
+    #[test]
+    fn what_is_left_alone_stays_and_counts() {
+        let mut files = Files::new();
+        files.insert_text("a", "bad worse");
+        let leaving = |files: &Files| {
+            let mut state = check(files);
+            let is_left = |finding: &Finding| finding.diagnostic.message == "bad";
+            state.left = state.findings.extract_if(.., |finding| is_left(finding)).collect();
+            state
+        };
+        let mended = settle(&files, Safety::Safe, leaving);
+        assert!(mended.texts.is_empty() && mended.refused.len() == 1);
+        files.insert_text("a", "bad fair");
+        assert_eq!(settle(&files, Safety::Safe, leaving).texts["a"], "bad good");
     }
 
     #[test]

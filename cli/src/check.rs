@@ -20,7 +20,7 @@ use ankus_lang::time::Instant;
 use ankus_project::limits::{self, Said};
 use ankus_project::look::hashed;
 use ankus_project::{
-    Found, Given, Kind, Loaded, LoadedSettings, Notes, Project, cache_folder, seen_from, write,
+    Found, Given, Kind, Loaded, LoadedSettings, Notes, Project, cache_folder, write,
 };
 use cache::{Cache, Record};
 use rayon::prelude::*;
@@ -221,8 +221,8 @@ fn once(arguments: &Arguments, shell: &mut Shell) -> miette::Result<Exit> {
     let given = arguments.properties.given();
     let bounds = Bounds::of(arguments, &project)?;
     let looked = match arguments.reads_stdin() {
-        true => of_stdin(arguments, &project, &given, shell)?,
-        false => of_files(arguments, &project, &given, shell)?,
+        true => of_stdin(arguments, &project, &given, &bounds, shell)?,
+        false => of_files(arguments, &project, &given, &bounds, shell)?,
     };
     let (mut report, failures) = match looked {
         Looked::Report(report, failures) => (*report, failures),
@@ -231,7 +231,7 @@ fn once(arguments: &Arguments, shell: &mut Shell) -> miette::Result<Exit> {
     report.pages.clone_from(&bounds.pages);
     report.finish();
     if let Some(path) = &arguments.write_baseline {
-        let text = baseline::write(&report, &|seen| placed(path, seen));
+        let text = baseline::write(&report, &|seen| mend::placed(path, seen));
         write::file(path, text.as_bytes())?;
         let count = count_of(report.findings.len(), "finding");
         shell.say(format!(
@@ -243,7 +243,7 @@ fn once(arguments: &Arguments, shell: &mut Shell) -> miette::Result<Exit> {
     let gone = bounds
         .baseline
         .as_ref()
-        .map_or(0, |(path, known)| known.apply(&mut report, &|seen| placed(path, seen)));
+        .map_or(0, |(path, known)| known.apply(&mut report, &|seen| mend::placed(path, seen)));
     let count = report.findings.len();
     report.findings.retain(|finding| finding.level >= bounds.level);
     if arguments.level.is_none() && !project.is_isolated() {
@@ -276,6 +276,7 @@ fn of_stdin(
     arguments: &Arguments,
     project: &Project,
     given: &Given,
+    bounds: &Bounds,
     shell: &mut Shell,
 ) -> miette::Result<Looked> {
     let name = arguments.stdin_filename.as_deref();
@@ -286,11 +287,12 @@ fn of_stdin(
         return Ok(Looked::Nothing(Exit::Success));
     }
     if arguments.mends() {
-        let mended = mend::mended(project, &loaded, given, safety(arguments));
+        let mut mended = mend::mended(project, &loaded, given, safety(arguments), bounds.asked());
         let shown = loaded.found.shown.clone();
         let text = mended.texts.get(&shown).unwrap_or(&loaded.source.text).clone();
         if arguments.diff {
-            shell.out(ankus::edit::unified_diff(&shown, &loaded.source.text, &text))?;
+            mended.texts.retain(|path, _| *path == shown);
+            mend::show(project, &loaded, given, &mended, shell)?;
             return Ok(Looked::Nothing(Exit::fault_if(text != *loaded.source.text)));
         }
         // The mended text is the result; what is left to say goes beside it.
@@ -308,6 +310,7 @@ fn of_files(
     arguments: &Arguments,
     project: &Project,
     given: &Given,
+    bounds: &Bounds,
     shell: &mut Shell,
 ) -> miette::Result<Looked> {
     let search = project.definitions_with_callers(&arguments.paths)?;
@@ -323,7 +326,8 @@ fn of_files(
     }
     if arguments.mends() {
         project.forget_read();
-        let work = mend::Work { given, project, allowed: safety(arguments), write: arguments.fix };
+        let (allowed, asked) = (safety(arguments), bounds.asked());
+        let work = mend::Work { given, project, allowed, asked, write: arguments.fix };
         let changed = work.mend(
             &search.found,
             |loaded| laid_out(project, adjusted(loaded, arguments), None),
@@ -422,11 +426,6 @@ fn safety(arguments: &Arguments) -> Safety {
     if arguments.unsafe_fixes { Safety::Guess } else { Safety::Safe }
 }
 
-/// A path of a report as a baseline has it: from its own folder on.
-fn placed(baseline: &Path, seen: &str) -> String {
-    seen_from(baseline.parent().unwrap_or(Path::new("")), seen)
-}
-
 /// What is reported, and what makes the check fail: as the command line says, else the settings of what is checked first.
 struct Bounds {
     level: Level,
@@ -436,6 +435,11 @@ struct Bounds {
 }
 
 impl Bounds {
+    /// What is mended, if fixes are asked for.
+    fn asked(&self) -> mend::Asked<'_> {
+        mend::Asked { level: self.level, baseline: self.baseline.as_ref() }
+    }
+
     fn of(arguments: &Arguments, project: &Project) -> miette::Result<Bounds> {
         let first = arguments.paths.iter().find_map(|path| {
             if path.as_os_str() == "-" {

@@ -5,18 +5,60 @@
 
 use super::Shell;
 use super::check::count_of;
-use ankus::check;
-use ankus::diag::Safety;
+use ankus::baseline::Baseline;
+use ankus::check::{self, Finding, Outcome, Report};
+use ankus::diag::{Level, Safety};
 use ankus::edit;
 use ankus::files::{Entry, Files};
 use ankus::mend::{self, Mended, State};
 use ankus::source::Source;
 use ankus::syntax::xml::Tree;
-use ankus_project::{Found, Given, Loaded, Project, encoded, limits, write};
+use ankus_project::{Found, Given, Loaded, Project, encoded, limits, seen_from, write};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+/// Which findings are mended: those that a check would show.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Asked<'a> {
+    /// From this level on.
+    pub(super) level: Level,
+    /// But for those that are listed.
+    pub(super) baseline: Option<&'a (PathBuf, Baseline)>,
+}
+
+impl Asked<'_> {
+    /// All.
+    pub(super) const ALL: Asked<'static> = Asked { level: Level::Info, baseline: None };
+
+    /// The findings that are mended, and the others.
+    fn parted(&self, input: &check::Input<'_>, outcome: Outcome) -> (Vec<Finding>, Vec<Finding>) {
+        let (all, mut listed) = match self.baseline {
+            None => (outcome.findings, Vec::new()),
+            Some((path, baseline)) => {
+                let mut report = Report::default();
+                report.add(input, outcome);
+                let listed = baseline.listed(&report, &|seen| placed(path, seen));
+                (report.findings, listed)
+            }
+        };
+        listed.resize(all.len(), false);
+        let (wanted, left): (Vec<_>, Vec<_>) = all
+            .into_iter()
+            .zip(listed)
+            .partition(|(finding, listed)| finding.level >= self.level && !listed);
+        let findings =
+            |parted: Vec<(Finding, bool)>| parted.into_iter().map(|(one, _)| one).collect();
+        (findings(wanted), findings(left))
+    }
+}
+
+/// A path of a report as a baseline has it: from its own folder on.
+pub(super) fn placed(baseline: &Path, seen: &str) -> String {
+    seen_from(baseline.parent().unwrap_or(Path::new("")), seen)
+}
 
 /// The parameters for all definitions.
 #[derive(Clone, Copy, Debug)]
@@ -24,6 +66,7 @@ pub(super) struct Work<'a> {
     pub(super) given: &'a Given,
     pub(super) project: &'a Project,
     pub(super) allowed: Safety,
+    pub(super) asked: Asked<'a>,
     /// Whether files are written; if not, the differences are printed.
     pub(super) write: bool,
 }
@@ -36,17 +79,38 @@ pub(super) fn set_text(loaded: &mut Loaded, text: String) {
 }
 
 /// Applies fixes to one definition and the files next to it, in memory.
-pub(super) fn mended(project: &Project, loaded: &Loaded, given: &Given, allowed: Safety) -> Mended {
+pub(super) fn mended(
+    project: &Project,
+    loaded: &Loaded,
+    given: &Given,
+    allowed: Safety,
+    asked: Asked<'_>,
+) -> Mended {
     if loaded.not_text.is_some() || loaded.too_large.is_some() {
         return Mended::default();
     }
-    mend::settle(&loaded.files, allowed, |files| state(project, loaded, files, given))
+    let state = |files: &Files| {
+        checked(project, loaded, files, given, |input, outcome| {
+            let reference = outcome.file.reference.as_ref();
+            let accepted = reference.map(|reference| reference.verdict.code.is_none());
+            let (findings, left) = asked.parted(input, outcome);
+            let well_formed = Tree::parse(&input.source.text).0.is_well_formed();
+            State { findings, left, well_formed, accepted }
+        })
+    };
+    mend::settle(&loaded.files, allowed, |files| state(files).unwrap_or_default())
 }
 
 /// Checks a definition whose files have the texts of a snapshot.
-fn state(project: &Project, loaded: &Loaded, files: &Files, given: &Given) -> State {
+fn checked<T>(
+    project: &Project,
+    loaded: &Loaded,
+    files: &Files,
+    given: &Given,
+    take: impl FnOnce(&check::Input<'_>, Outcome) -> T,
+) -> Option<T> {
     let found = &loaded.found;
-    let Some(source) = files.text(&found.shown) else { return State::default() };
+    let source = files.text(&found.shown)?;
     let submission = if found.kind.is_definition() {
         let among = project.submission_among(given, &found.path, found.kind, files);
         among.unwrap_or_default()
@@ -55,12 +119,66 @@ fn state(project: &Project, loaded: &Loaded, files: &Files, given: &Given) -> St
     };
     let input = check::Input { source, submission: &submission, files, ..loaded.input() };
     let outcome = limits::check_text(&input);
-    let reference = outcome.file.reference.as_ref();
-    State {
-        accepted: reference.map(|reference| reference.verdict.code.is_none()),
-        findings: outcome.findings,
-        well_formed: Tree::parse(&source.text).0.is_well_formed(),
+    Some(take(&input, outcome))
+}
+
+/// Where secrets stand in the texts of a snapshot, by file and in order.
+fn secrets(
+    project: &Project,
+    loaded: &Loaded,
+    files: &Files,
+    given: &Given,
+    paths: &BTreeMap<String, String>,
+) -> BTreeMap<String, Vec<Range<usize>>> {
+    let told = checked(project, loaded, files, given, |_, outcome| outcome.secrets);
+    let mut all: BTreeMap<String, Vec<Range<usize>>> = BTreeMap::new();
+    for (path, span) in told.unwrap_or_default() {
+        all.entry(path).or_default().push(span.range());
     }
+    for path in paths.keys() {
+        let Some(source) = files.text(path) else { continue };
+        let places = all.entry(path.clone()).or_default();
+        places.extend(loaded.settings.settings.secrets.places(&source.text));
+        places.sort_unstable_by_key(|range| (range.start, range.end));
+        let mut end = 0;
+        places.retain_mut(|range| {
+            range.start = range.start.max(end);
+            end = end.max(range.end);
+            range.start < range.end
+        });
+    }
+    all
+}
+
+/// Prints what would change, without the secrets of the files.
+pub(super) fn show(
+    project: &Project,
+    loaded: &Loaded,
+    given: &Given,
+    mended: &Mended,
+    shell: &mut Shell,
+) -> miette::Result<()> {
+    let mut after = loaded.files.clone();
+    for (path, text) in &mended.texts {
+        after.insert_text(path.clone(), text.clone());
+    }
+    let of = |files| secrets(project, loaded, files, given, &mended.texts);
+    let (old, new) = (of(&loaded.files), of(&after));
+    for (path, text) in &mended.texts {
+        let before = loaded.files.text(path).map_or("", |source| source.text.as_str());
+        let hidden =
+            |of: &'_ BTreeMap<String, Vec<Range<usize>>>| of.get(path).cloned().unwrap_or_default();
+        let (diff, is_masked) =
+            edit::masked_diff(path, (before, &hidden(&old)), (text, &hidden(&new)));
+        shell.out(diff)?;
+        if is_masked {
+            let path = ankus::text::line(path);
+            shell.say(format!(
+                "secrets of `{path}` are masked above, so that `patch` cannot apply this; `--fix` changes the file"
+            ));
+        }
+    }
+    Ok(())
 }
 
 impl Work<'_> {
@@ -79,7 +197,7 @@ impl Work<'_> {
                 .par_iter()
                 .map(|found| {
                     let loaded = adjust(self.project.load(found, self.given, None)?);
-                    let mended = mended(self.project, &loaded, self.given, self.allowed);
+                    let mended = self.mended(&loaded);
                     Ok((loaded, mended))
                 })
                 .collect();
@@ -92,7 +210,7 @@ impl Work<'_> {
                                 loaded.files.insert_text(path.clone(), text.clone());
                             }
                         }
-                        mended = self::mended(self.project, &loaded, self.given, self.allowed);
+                        mended = self.mended(&loaded);
                     }
                     self.keep(&loaded, &mended, &mut changed, shell)
                 });
@@ -104,6 +222,10 @@ impl Work<'_> {
             }
         }
         Ok(changed.len())
+    }
+
+    fn mended(&self, loaded: &Loaded) -> Mended {
+        mended(self.project, loaded, self.given, self.allowed, self.asked)
     }
 
     fn keep(
@@ -131,23 +253,22 @@ impl Work<'_> {
                 ));
                 return Ok(());
             };
-            files.push((path, text, real, bytes));
+            files.push((real, bytes));
         }
-        for (path, text, real, bytes) in files {
-            if self.write {
-                write::file(&real, &bytes)?;
+        if self.write {
+            write::files(files.iter().map(|(real, bytes)| (real.as_path(), bytes.as_slice())))?;
+            for path in mended.texts.keys() {
                 let count = mended.applied.iter().filter(|step| step.path == *path).count();
                 let what = match count {
                     0 => "what belongs to it".to_owned(),
                     count => count_of(count, "finding"),
                 };
                 shell.say(format!("mended {what} in {path}"));
-            } else {
-                let before = loaded.files.text(path).map(|source| source.text.as_str());
-                shell.out(edit::unified_diff(path, before.unwrap_or_default(), text))?;
             }
-            changed.insert(path.clone(), text.clone());
+        } else {
+            show(self.project, loaded, self.given, mended, shell)?;
         }
+        changed.extend(mended.texts.clone());
         Ok(())
     }
 }

@@ -63,7 +63,7 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
             });
             settings.rules = rated.collect();
             loaded.settings.settings = Arc::new(settings);
-            let mended = mend::mended(&cache, &loaded, &properties, Safety::Safe);
+            let mended = mend::mended(&cache, &loaded, &properties, Safety::Safe, mend::Asked::ALL);
             if let Some(moved) = mended.texts.get(&found.shown) {
                 text.clone_from(moved);
             }

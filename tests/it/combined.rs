@@ -100,6 +100,67 @@ fn what_cannot_be_mended_stops_nothing_else() {
     assert_eq!(code, 1, "{said}");
 }
 
+/// What is not shown is not mended: not below the level that is asked for, nor what a baseline lists.
+#[test]
+fn only_what_would_be_shown_is_mended() {
+    let right = MAIL.replace("; b", ", b").replace("done", "${user}");
+    let given = b"user=ann\nuser=ann\n";
+    let folder = folder(&[("workflow.xml", right.as_bytes()), ("job.properties", given)]);
+    let path = folder.path();
+    let mends = |arguments: &[&str]| {
+        ankus(path, &[&["check", "--fix"], arguments].concat());
+        bytes(path, "job.properties") != given
+    };
+    assert!(!mends(&["--level", "error"]));
+    ankus(path, &["check", "--write-baseline", "known.json"]);
+    assert!(!mends(&["--baseline", "known.json"]));
+    let (code, out, _) = ankus(path, &["check", "--diff", "--baseline", "known.json"]);
+    assert_eq!((code, out.as_str()), (0, ""));
+    // One that is not listed is mended beside one that is.
+    std::fs::write(path.join("workflow.xml"), right.replace(", b", "; b")).expect("a file");
+    assert!(!mends(&["--baseline", "known.json"]));
+    assert_eq!(bytes(path, "workflow.xml"), right.as_bytes());
+    assert!(mends(&["--level", "warning"]));
+}
+
+/// A diff is read by people, in the logs of builds as well: no secret is in it, whether or not its line changes.
+#[test]
+fn a_diff_shows_no_secret() {
+    let given =
+        "user=ann\ndbPassword = open sesame\nuser=ann\nurl=jdbc:mysql://db/x?password=sesame\n";
+    let flow = MAIL
+        .replace("day", "${user} ${dbPassword} ${url}")
+        .replace("done", "${user} ${dbPassword} ${url}");
+    let folder = folder(&[("job.properties", given.as_bytes()), ("workflow.xml", flow.as_bytes())]);
+    let path = folder.path();
+    let select = ["check", "--diff", "--select", "duplicate-property-key"];
+    let (code, out, said) = ankus(path, &select);
+    assert_eq!(code, 1, "{said}");
+    assert!(out.contains("-user=ann\n") && out.contains(" dbPassword = ***\n"), "{out}");
+    assert!(!format!("{out}{said}").contains("sesame"), "{out}{said}");
+    assert!(said.contains("secrets of `job.properties` are masked above"), "{said}");
+    // Without one there is nothing to say, and the diff can be applied.
+    let (_, out, said) = ankus(path, &["check", "--diff", "--select", "email-address-malformed"]);
+    assert!(out.contains("+      <to>a@sample.org, b@sample.org</to>"), "{out}");
+    assert!(!said.contains("masked"), "{said}");
+}
+
+/// Of the files of one application either all are changed, or none.
+#[cfg(unix)]
+#[test]
+fn what_is_mended_together_is_written_together() {
+    let given = b"user=ann\nuser=ann\n";
+    let flow = MAIL.replace("done", "${user}");
+    let folder = folder(&[("all/job.properties", given), ("workflow.xml", flow.as_bytes())]);
+    let path = folder.path();
+    std::os::unix::fs::symlink("all/job.properties", path.join("job.properties")).expect("a link");
+    let (code, _, said) = ankus(path, &["check", "--fix", "workflow.xml"]);
+    assert_eq!(code, 2, "{said}");
+    assert!(said.contains("job.properties"), "{said}");
+    assert_eq!(bytes(path, "workflow.xml"), flow.as_bytes());
+    assert_eq!(bytes(path, "all/job.properties"), given);
+}
+
 #[cfg(unix)]
 #[test]
 fn fixes_neither_follow_links_nor_replace_them() {

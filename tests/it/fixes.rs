@@ -351,6 +351,7 @@ fn all_safe_fixes_together_keep_the_meaning() {
                         accepted: accepted(&outcome),
                         well_formed: Tree::parse(text).0.is_well_formed(),
                         findings: outcome.findings,
+                        left: Vec::new(),
                     }
                 };
                 let before = ask(case, &case.files, &settings);
