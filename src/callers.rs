@@ -89,6 +89,8 @@ pub(crate) type Scripts = BTreeMap<String, BTreeSet<String>>;
 /// Gathers texts for an [`Index`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Gathering {
+    /// Folders from which paths may be whole: those of repositories.
+    roots: BTreeSet<String>,
     /// Paths of definitions.
     definitions: BTreeSet<String>,
     /// The definitions that are not workflows, with the file name of such a definition in its folder.
@@ -118,6 +120,13 @@ const SCRIPTS: [&str; 10] =
     [".sh", ".bash", ".py", ".pl", ".q", ".hql", ".hive", ".sql", ".pig", ".jar"];
 
 impl Gathering {
+    /// Takes the root of what is gathered, as the paths in it begin.
+    pub fn within(&mut self, root: &str) {
+        if !matches!(root, "" | ".") {
+            self.roots.insert(root.to_owned());
+        }
+    }
+
     /// Adds the path of any other file.
     pub fn file(&mut self, path: &str) {
         if SCRIPTS.iter().any(|end| path.ends_with(end)) {
@@ -246,6 +255,7 @@ impl Gathering {
 
     /// Adds everything gathered from other files.
     pub fn add(&mut self, other: &Gathering) {
+        self.roots.extend(other.roots.iter().cloned());
         self.definitions.extend(other.definitions.iter().cloned());
         self.others.extend(other.others.iter().map(|(path, name)| (path.clone(), *name)));
         self.starters.extend(other.starters.iter().cloned());
@@ -271,7 +281,7 @@ impl Gathering {
         }
         self.give_launched(&index);
         self.give_near(&mut index);
-        let followed = Followed::new(&self.definitions, &self.starters);
+        let followed = Followed::new(&self.roots, &self.definitions, &self.starters);
         // If some definition is above all top folders, every script belongs to its folder as well.
         let above = self.definitions.iter().any(|path| top(path, followed.common).is_none());
         for script in &self.scripts {
@@ -467,8 +477,14 @@ fn started(starter: &Starter, call: &Call, context: Option<&Caller>, merged: &mu
                 true => {
                     *merged += count;
                     let mut values = BTreeMap::clone(&context.values);
-                    let own = call.values.iter();
-                    values.extend(own.map(|(name, value)| (name.clone(), value.clone())));
+                    for (name, value) in call.values.iter() {
+                        // What is handed on under its own name stays what it is.
+                        let inner = value.trim().strip_prefix("${");
+                        let inner = inner.and_then(|inner| inner.strip_suffix('}'));
+                        if inner != Some(name) || !values.contains_key(name) {
+                            values.insert(name.clone(), value.clone());
+                        }
+                    }
                     Arc::new(values)
                 }
                 false => Arc::clone(&call.values),

@@ -122,6 +122,9 @@ impl Project {
             (path, gathered, source)
         };
         let (mut starts, mut sources) = (Starts::default(), Vec::new());
+        let mut rooted = Gathering::default();
+        rooted.within(&shown(folder));
+        starts.0.insert(shown(folder), rooted);
         for (path, gathered, source) in files.par_iter().map(of_file).collect::<Vec<_>>() {
             sources.extend(source);
             if !gathered.is_empty() {
@@ -175,6 +178,9 @@ impl Project {
                 },
             };
             let files = self.repository_around(folder, tree);
+            if tree.is_repository() {
+                gathering.within(&name(&tree.seen_root().0));
+            }
             let files = match files {
                 Some(files) => {
                     known.insert(tree.root().to_owned());

@@ -36,6 +36,8 @@ impl Hasher for Number {
 type Ends<'d> = std::collections::HashMap<u64, Vec<&'d str>, BuildHasherDefault<Number>>;
 
 pub(super) struct Followed<'d> {
+    /// Folders from which paths may be whole.
+    roots: &'d BTreeSet<String>,
     paths: HashSet<&'d str>,
     /// Definitions by the hash of an end of their path, or of an end of their folder with their file name; all of
     /// them, and separately those below each folder of `tops`. Each list is sorted by path components.
@@ -51,9 +53,14 @@ pub(super) struct Followed<'d> {
 }
 
 impl<'d> Followed<'d> {
-    pub(super) fn new(definitions: &'d BTreeSet<String>, starters: &[Starter]) -> Followed<'d> {
+    pub(super) fn new(
+        roots: &'d BTreeSet<String>,
+        definitions: &'d BTreeSet<String>,
+        starters: &[Starter],
+    ) -> Followed<'d> {
         let common = common(definitions, starters);
         let mut followed = Followed {
+            roots,
             paths: definitions.iter().map(String::as_str).collect(),
             ends: Ends::default(),
             beside: HashMap::new(),
@@ -143,9 +150,9 @@ impl<'d> Followed<'d> {
             if !is_file {
                 whole = format!("{whole}/{}", call.name);
             }
-            let rooted = format!("/{whole}");
-            let whole =
-                [whole, rooted].into_iter().filter_map(|path| self.paths.get(&*path).copied());
+            let rooted = self.roots.iter().map(|root| format!("{root}/{whole}"));
+            let whole = [whole.clone(), format!("/{whole}")].into_iter().chain(rooted);
+            let whole = whole.filter_map(|path| self.paths.get(&*path).copied());
             let found: Vec<&'d str> = whole.collect();
             if alike.is_some() || !found.is_empty() {
                 return nearest_to(alike.map(Vec::as_slice).unwrap_or_default(), &found, from);

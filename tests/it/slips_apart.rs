@@ -1,7 +1,8 @@
 //! Slips in applications that are laid out in parts: properties apart from definitions, scripts beside them, and lines
 //! of properties that run into one another.
 
-use crate::slips::told;
+use crate::cli::ankus;
+use crate::slips::{told, tree};
 
 fn flow(actions: &str) -> String {
     format!(
@@ -640,4 +641,59 @@ fn the_last_name_of_all_is_known_by_its_slip() {
     assert_eq!(found.lines().count(), 1, "{found}");
     // A different name is a different property.
     assert_eq!(tell("startDate=2026-01-01T00:00Z\nendTime=2027-01-01T00:00Z\n"), "");
+}
+
+/// A coordinator that hands properties on under their own names hides none of their values.
+#[test]
+fn a_path_that_is_handed_on_under_its_own_name_is_followed() {
+    let flow = flow(&hive("a", "${script}", "", "end"));
+    let daily = DAILY.replace(
+        "</configuration>",
+        "<property><name>script</name><value>${script}</value></property></configuration>",
+    );
+    let tell = |script: &str| {
+        let given = format!(
+            "everyDays=1440\nstartTime=2026-01-01T00:00Z\nendTime=2026-12-01T00:00Z\nregion=eu\njobTracker=rm:8032\nnameNode=hdfs://nn:8020
+base=${{nameNode}}/apps/x\nappFolder=${{base}}/flow\nscript=${{base}}/flow/{script}\noozie.coord.application.path=${{base}}\n"
+        );
+        told(&[
+            ("coordinator.xml", &daily),
+            ("job.properties", &given),
+            ("flow/workflow.xml", &flow),
+            ("flow/load-sales.q", "SELECT 1;\n"),
+        ])
+    };
+    let known = tell("load-sales.q");
+    let found = tell("load-sale.q");
+    assert!(!known.contains("has no file"), "{known}");
+    assert!(
+        found.contains("job.properties:9:8: warning: the application has no file `load-sale.q`"),
+        "{found}"
+    );
+}
+
+/// A path that is whole from the root of the repository on leads there from wherever it is looked at.
+#[test]
+fn a_path_from_the_root_is_followed_from_below() {
+    let folder = tree(&[
+        ("coordinator/coordinator.xml", DAILY),
+        (
+            "coordinator/job.properties",
+            "everyDays=1440\nstartTime=2026-01-01T00:00Z\nendTime=2026-12-01T00:00Z\nregion=eu\n\
+          appFolder=hdfs://nn/flows/\noozie.coord.application.path=hdfs://nn/apps/x/coordinator\n",
+        ),
+        (
+            "flows/workflow.xml",
+            &flow(&hive("a", "load.q", "<param>region=${region}</param>", "end")),
+        ),
+        ("flows/load.q", "SELECT '${region}';\n"),
+    ]);
+    std::fs::create_dir_all(folder.path().join(".git")).expect("a folder");
+    let look = |below: &str, path: &str| {
+        let run = ankus(&["check", "--no-cache", "--format", "concise", "--exit-zero", path]);
+        run.folder(&folder.path().join(below)).run().stdout
+    };
+    let found = look("", "coordinator/coordinator.xml");
+    assert!(found.contains("[workflow-parameters-missing]"), "{found}");
+    assert_eq!(look("coordinator", "coordinator.xml"), found.replace("coordinator/", ""));
 }
