@@ -34,10 +34,8 @@ enum Which {
     Named(&'static str),
     /// Those about a name with this in it, or for which one was meant.
     Part(&'static str),
-    /// Those that know what was meant.
-    Guessed,
 }
-use Which::{Any, Guessed, In, Is, Lacks, Named, Part};
+use Which::{Any, In, Is, Lacks, Named, Part};
 
 impl Which {
     fn holds(self, finding: &Diagnostic) -> bool {
@@ -49,13 +47,16 @@ impl Which {
             Lacks(outer, inner) => finding.names == [outer, inner],
             Named(wanted) => names.any(|name| name == wanted),
             Part(part) => names.any(|name| name.contains(part)),
-            Guessed => finding.meant.is_some(),
         }
     }
 }
 
 /// The cause, which of its findings, what follows from it, and how far.
-const FOLLOWERS: [(&str, Which, &str, Reach); 107] = [
+const FOLLOWERS: [(&str, Which, &str, Reach); 111] = [
+    ("end-inside-fork", Any, "unreachable-node", Whole),
+    ("kill-after-success", Any, "unreachable-node", Whole),
+    ("configuration-value-empty", Is(Fault::NoName), "subworkflow-parameters-missing", Whole),
+    ("configuration-value-empty", Is(Fault::NoName), "workflow-parameters-missing", Whole),
     ("shell-file-rename-mismatch", Any, "misspelt-path", Within("action")),
     ("application-path-leads-nowhere", Any, "misspelt-path", Whole),
     ("missing-application-file", Any, "misspelt-path", Within("archive")),
@@ -63,7 +64,8 @@ const FOLLOWERS: [(&str, Which, &str, Reach); 107] = [
     ("missing-application-file", Any, "misspelt-path", Within("jar")),
     ("missing-application-file", Any, "misspelt-path", Within("job-xml")),
     ("missing-application-file", Any, "misspelt-path", Within("script")),
-    ("missing-application-file", Guessed, "shell-script-not-shipped", Within("action")),
+    ("missing-application-file", Any, "shell-script-not-shipped", Within("action")),
+    ("el-object-access", Any, "decision-not-boolean", Within("case")),
     ("unknown-element", Any, "credential-incomplete", Within("credential")),
     ("element-needs-newer-schema", Part("retry-"), "retry-out-of-range", Within("action")),
     ("misspelt-hadoop-property", Part("new-api"), "mapreduce-api-mixed", Within("action")),
@@ -82,7 +84,6 @@ const FOLLOWERS: [(&str, Which, &str, Reach); 107] = [
     ("kill-after-success", Any, "entered-twice-after-failure", Whole),
     ("self-transition", Any, "kill-after-success", Whole),
     ("malformed-name-node", Any, "application-path-other-cluster", Whole),
-    ("missing-application-file", Is(Fault::NoHash), "shell-script-not-shipped", Within("action")),
     ("el-unterminated", Any, "delete-too-broad", Within("action")),
     ("el-unterminated", Any, "sqoop-command-quotes", Within("command")),
     ("variable-without-braces", Any, "instance-not-an-instance-function", Within("instance")),

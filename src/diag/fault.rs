@@ -42,6 +42,8 @@ pub enum Fault {
     Mixed,
     /// Property of a configuration: its name and its value are swapped.
     Swapped,
+    /// Of a property of a configuration: it has no name.
+    NoName,
     /// File of an action: the `#` between its path and its link name is missing.
     NoHash,
     /// Option of `spark-submit`: a setting does not begin with `spark.`.

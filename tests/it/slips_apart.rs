@@ -643,6 +643,59 @@ fn the_last_name_of_all_is_known_by_its_slip() {
     assert_eq!(tell("startDate=2026-01-01T00:00Z\nendTime=2027-01-01T00:00Z\n"), "");
 }
 
+/// A section that came with a later schema takes with it what actions have from there.
+#[test]
+fn a_section_of_a_later_schema_is_one_finding() {
+    let flow = |version: &str| {
+        format!(
+            "<workflow-app name='w' xmlns='uri:oozie:workflow:{version}'>
+<parameters><property><name>day</name></property></parameters>
+<global><job-tracker>${{jobTracker}}</job-tracker><name-node>${{nameNode}}</name-node></global><start to='a'/>
+<action name='a'><pig><script>load.pig</script><param>day=${{day}}</param></pig><ok to='end'/><error to='bad'/></action>
+<kill name='bad'><message>bad</message></kill><end name='end'/></workflow-app>"
+        )
+    };
+    assert_eq!(told(&[("workflow.xml", &flow("0.5"))]), "");
+    let found = told(&[("workflow.xml", &flow("0.2"))]);
+    assert!(found.starts_with("workflow.xml:2:2: error: "), "{found}");
+    assert_eq!(found.lines().count(), 1, "{found}");
+}
+
+/// A call of a method, which is never made, is told of once.
+#[test]
+fn a_case_that_calls_a_method_is_one_finding() {
+    let flow = |case: &str| {
+        flow("").replace(
+            "<start to='a'/>",
+            &format!(
+                "<start to='a'/><decision name='a'><switch>\n<case to='end'>${{{case}}}</case>\n<default to='bad'/></switch></decision>"
+            ),
+        )
+    };
+    assert_eq!(told(&[("workflow.xml", &flow("wf:conf('kind') eq 'full'"))]), "");
+    let found = told(&[("workflow.xml", &flow("wf:conf('kind').equals('full')"))]);
+    assert!(found.contains("[el-object-access]"), "{found}");
+    assert_eq!(found.lines().count(), 1, "{found}");
+}
+
+/// A script that is shipped from a path that leads nowhere is told of there.
+#[test]
+fn a_script_that_is_shipped_from_nowhere_is_one_finding() {
+    let flow = |file: &str| {
+        flow(&format!(
+            "<action name='a'><shell xmlns='uri:oozie:shell-action:0.3'><job-tracker>rm:8032</job-tracker><name-node>hdfs://nn</name-node>
+<exec>python3</exec><argument>fetch_all_data.py</argument>\n<file>{file}</file></shell><ok to='end'/><error to='bad'/></action>"
+        ))
+    };
+    let tell = |file: &str| {
+        told(&[("workflow.xml", &flow(file)), ("scripts/fetch_all_data.py", "print(1)\n")])
+    };
+    assert_eq!(tell("scripts/fetch_all_data.py"), "");
+    let found = tell("scripts/fetch_all.py");
+    assert!(found.starts_with("workflow.xml:4:7: "), "{found}");
+    assert_eq!(found.lines().count(), 1, "{found}");
+}
+
 /// A coordinator that hands properties on under their own names hides none of their values.
 #[test]
 fn a_path_that_is_handed_on_under_its_own_name_is_followed() {
@@ -696,4 +749,30 @@ fn a_path_from_the_root_is_followed_from_below() {
     let found = look("", "coordinator/coordinator.xml");
     assert!(found.contains("[workflow-parameters-missing]"), "{found}");
     assert_eq!(look("coordinator", "coordinator.xml"), found.replace("coordinator/", ""));
+}
+
+/// What lies behind a way that leads where it may not was meant to be led to.
+#[test]
+fn a_way_astray_and_what_it_misses_are_one_finding() {
+    let shell = |name: &str, ok: &str| {
+        format!(
+            "<action name='{name}'><fs><mkdir path='hdfs://nn/{name}'/></fs>\n<ok to='{ok}'/><error to='bad'/></action>\n"
+        )
+    };
+    let tell = |second: &str, last: &str| {
+        let body = format!(
+            "<fork name='a'><path start='b'/>\n<path start='{second}'/></fork>{}{}<join name='j' to='d'/>{}",
+            shell("b", "j"),
+            shell("c", "j"),
+            shell("d", last)
+        );
+        told(&[("workflow.xml", &flow(&body))])
+    };
+    assert_eq!(tell("c", "end"), "");
+    let found = tell("end", "end");
+    assert!(found.starts_with("workflow.xml:3:1"), "{found}");
+    assert_eq!(found.lines().count(), 1, "{found}");
+    let found = tell("c", "bad");
+    assert!(found.contains("[kill-after-success]"), "{found}");
+    assert_eq!(found.lines().count(), 1, "{found}");
 }

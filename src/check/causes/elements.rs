@@ -230,7 +230,23 @@ fn in_globals(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
     let is_odd = |f: &Diagnostic| {
         is(f, "unknown-element") && global.is_some_and(|global| inside(global, f.span))
     };
-    if found.iter().any(|finding| is_odd(finding) && is_on(finding)) {
+    // What a later schema has takes its parts with it.
+    let is_newer = |f: &Diagnostic| {
+        is(f, "element-needs-newer-schema")
+            && f.file.is_none()
+            && global.is_some_and(|global| inside(global, f.span))
+    };
+    if found.iter().any(|finding| is_newer(finding) && is_on(finding)) {
+        let addresses = ["job-tracker", "resource-manager", "name-node"];
+        let lacks_address = |f: &Diagnostic| {
+            let names = f.names.get(1..).unwrap_or_default();
+            is(f, "missing-element")
+                && !names.is_empty()
+                && names.iter().all(|name| addresses.contains(&name.as_str()))
+        };
+        found.retain(|finding| !lacks_address(finding));
+    }
+    if found.iter().any(|f| (is_odd(f) || is_newer(f)) && is_on(f)) {
         found.retain(|finding| {
             !["name-node-missing", "resource-manager-missing"].contains(&finding.kind.name)
         });

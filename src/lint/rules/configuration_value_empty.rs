@@ -1,6 +1,6 @@
 //! Properties with an empty name or value.
 
-use crate::diag::{Diagnostic, Group, Kind, Level};
+use crate::diag::{Diagnostic, Fault, Group, Kind, Level};
 use crate::lint::{Facts, Rule};
 
 pub(super) static RULE: Rule = Rule {
@@ -26,6 +26,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 let message = "this property has no name and is dropped";
                 out.push(
                     Diagnostic::new(&RULE.kind, element.span(), message)
+                        .of(Fault::NoName)
                         .help("give it its name, or remove it"),
                 );
                 continue;
