@@ -678,6 +678,27 @@ fn a_case_that_calls_a_method_is_one_finding() {
     assert_eq!(found.lines().count(), 1, "{found}");
 }
 
+/// A path of a file operation that names no file system fails, whatever it begins with.
+#[test]
+fn a_path_without_a_file_system_is_told_of() {
+    let flow = |path: &str| {
+        flow(&format!(
+            "<action name='a'><fs>\n<mkdir path='{path}'/>\n<delete path='${{name.node}}/tmp/a'/><delete path='${{name.node}}/tmp/b'/><delete path='${{name.node}}/tmp/c'/>
+</fs><ok to='end'/><error to='bad'/></action>"
+        ))
+    };
+    let tell = |path: &str| told(&[("workflow.xml", &flow(path))]);
+    assert_eq!(tell("${name.node}/tmp/x"), "");
+    let found = tell("tmp/x");
+    assert!(
+        found.starts_with("workflow.xml:3:14: error: nothing says which file system `tmp/x` is on"),
+        "{found}"
+    );
+    let found = tell("{name.node}/tmp/x");
+    assert!(found.starts_with("workflow.xml:3:14: error: "), "{found}");
+    assert_eq!(found.lines().count(), 1, "{found}");
+}
+
 /// A script that is shipped from a path that leads nowhere is told of there.
 #[test]
 fn a_script_that_is_shipped_from_nowhere_is_one_finding() {
@@ -693,6 +714,53 @@ fn a_script_that_is_shipped_from_nowhere_is_one_finding() {
     assert_eq!(tell("scripts/fetch_all_data.py"), "");
     let found = tell("scripts/fetch_all.py");
     assert!(found.starts_with("workflow.xml:4:7: "), "{found}");
+    assert_eq!(found.lines().count(), 1, "{found}");
+}
+
+/// A default that differs from what is read in capitals alone is no default.
+#[test]
+fn a_default_with_other_capitals_is_told_of() {
+    let flow = flow(&hive("a", "load.q", "", "end"));
+    let tell = |name: &str| {
+        let defaults = format!(
+            "<configuration><property><name>jobTracker</name><value>rm:8032</value></property>\n<property><name>{name}</name><value>hdfs://nn</value></property></configuration>"
+        );
+        told(&[
+            ("workflow.xml", &flow),
+            ("config-default.xml", &defaults),
+            ("load.q", "SELECT 1;\n"),
+        ])
+    };
+    assert_eq!(tell("nameNode"), "");
+    let found = tell("namenode");
+    assert!(
+        found.starts_with("config-default.xml:2:17: warning: nothing reads `namenode`, and nothing sets `nameNode`"),
+        "{found}"
+    );
+    assert_eq!(found.lines().count(), 1, "{found}");
+}
+
+/// What the definition declares and the properties give is written as it is called; who asks for another name has the slip.
+#[test]
+fn a_slip_beside_what_is_declared_is_told_where_it_is_read() {
+    let flow = |name: &str| {
+        flow(&hive("a", "load.q", &format!("<param>fields=${{wf:conf('{name}')}}</param>"), "end"))
+            .replace(
+                "<start to='a'/>",
+                "<parameters><property><name>slice_fields</name><value></value></property></parameters><start to='a'/>",
+            )
+    };
+    let given = "oozie.wf.application.path=hdfs://nn/apps/w\noozie.use.system.libpath=true\njobTracker=rm:8032\nnameNode=hdfs://nn\nslice_fields=a\n";
+    let tell = |name: &str| {
+        told(&[
+            ("workflow.xml", &flow(name)),
+            ("job.properties", given),
+            ("load.q", "SELECT '${fields}';\n"),
+        ])
+    };
+    assert_eq!(tell("slice_fields"), "");
+    let found = tell("slice_field");
+    assert!(found.starts_with("workflow.xml:5:"), "{found}");
     assert_eq!(found.lines().count(), 1, "{found}");
 }
 
@@ -749,6 +817,32 @@ fn a_path_from_the_root_is_followed_from_below() {
     let found = look("", "coordinator/coordinator.xml");
     assert!(found.contains("[workflow-parameters-missing]"), "{found}");
     assert_eq!(look("coordinator", "coordinator.xml"), found.replace("coordinator/", ""));
+}
+
+/// What a variable is compared with is written in quotes where the others are.
+#[test]
+fn a_word_without_quotes_among_others_is_told_of() {
+    let flow = |word: &str| {
+        flow("").replace(
+            "<start to='a'/>",
+            &format!(
+                "<start to='a'/><decision name='a'><switch>\n<case to='end'>${{kind eq {word}}}</case>
+<case to='bad'>${{kind eq 'other'}}</case><default to='end'/></switch></decision>"
+            ),
+        )
+    };
+    assert_eq!(told(&[("workflow.xml", &flow("'full'"))]), "");
+    let found = told(&[("workflow.xml", &flow("full"))]);
+    assert!(
+        found.starts_with(
+            "workflow.xml:2:26: warning: `full` is read as a variable, not as a string"
+        ),
+        "{found}"
+    );
+    assert_eq!(found.lines().count(), 1, "{found}");
+    // It may well be one that somebody gives.
+    let given = "kind=a\nfull=a\noozie.wf.application.path=hdfs://nn/apps/w\n";
+    assert_eq!(told(&[("workflow.xml", &flow("full")), ("job.properties", given)]), "");
 }
 
 /// What lies behind a way that leads where it may not was meant to be led to.

@@ -30,7 +30,10 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         for (command, attribute) in operations(action) {
             let value = attribute.value();
             let word = value.text.trim();
-            if command == "target" || !word.starts_with('/') {
+            // A variable at the beginning may bring one.
+            let first = word.split('/').next().unwrap_or_default();
+            let is_plain = !word.is_empty() && !first.contains(['$', '#', ':', '@', '%']);
+            if command == "target" || !is_plain {
                 continue;
             }
             let message = format!("nothing says which file system `{word}` is on");

@@ -1,9 +1,11 @@
 //! Names that functions take as texts.
 
 use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety};
+use crate::lint::facts::{has_default, is_given, starts};
 use crate::lint::reads::expressions;
 use crate::lint::{Facts, Rule};
-use crate::syntax::xml::Decoded;
+use crate::source::Span;
+use crate::syntax::xml::{Decoded, Element};
 use foldhash::HashSet;
 use std::cell::LazyCell;
 use std::ops::Range;
@@ -46,6 +48,7 @@ fn named(facts: &Facts<'_>) -> HashSet<String> {
 }
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
+    compared(facts, out);
     // Few definitions hand a function a plain name.
     let named = LazyCell::new(|| named(facts));
     let calls = |text: &str| {
@@ -88,6 +91,79 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             }
         }
     }
+}
+
+/// A word that a variable is compared with, where whatever else it is compared with is in quotes, and that is read nowhere else.
+fn compared(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
+    let mut quoted: HashSet<String> = HashSet::default();
+    let mut bare: Vec<(String, String, Span)> = Vec::new();
+    let switches = facts.nodes(&["decision"]).filter_map(|decision| decision.child("switch"));
+    for case in switches.flat_map(Element::elements).filter(|child| child.is("case")) {
+        let text = case.text();
+        for range in expressions(&text.text) {
+            let words = words_of(&text.text, &range);
+            for three in words.windows(3) {
+                let [one, sign, other] = [0, 1, 2].map(|at| &text.text[three[at].clone()]);
+                if !COMPARES.contains(&sign) || !is_word(one) {
+                    continue;
+                }
+                match is_word(other) {
+                    true => {
+                        let span = text.source(three[2].clone());
+                        bare.push((one.to_owned(), other.to_owned(), span));
+                    }
+                    false if other.starts_with(['\'', '"']) => drop(quoted.insert(one.to_owned())),
+                    false => {}
+                }
+            }
+        }
+    }
+    bare.retain(|(one, _, _)| quoted.contains(one));
+    if bare.is_empty() {
+        return;
+    }
+    let all = starts(facts);
+    for (_, word, span) in bare {
+        let reads = facts.reads.iter().filter(|read| read.name == word).count();
+        let is_given = is_given(facts, &word)
+            || has_default(facts, &word)
+            || all.iter().any(|start| start.gives(&word));
+        if reads != 1 || is_given {
+            continue;
+        }
+        let message = format!("`{word}` is read as a variable, not as a string");
+        out.push(
+            Diagnostic::new(&RULE.kind, span, message)
+                .naming([word.as_str()])
+                .likely()
+                .help(format!("write `'{word}'`"))
+                .fix(Fix::guess("Add the quotes", span, format!("'{word}'"))),
+        );
+    }
+}
+
+/// What compares two values.
+const COMPARES: [&str; 4] = ["eq", "ne", "==", "!="];
+
+/// Whether this is the name of a variable, and no word of the language.
+fn is_word(word: &str) -> bool {
+    const LANGUAGE: [&str; 6] = ["empty", "false", "not", "null", "true", "instanceof"];
+    word.starts_with(|c: char| c.is_ascii_alphabetic())
+        && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+        && !LANGUAGE.contains(&word)
+}
+
+/// The words of an expression, apart at blanks, braces and parentheses.
+fn words_of(text: &str, range: &Range<usize>) -> Vec<Range<usize>> {
+    let parts = |c: char| c.is_whitespace() || matches!(c, '$' | '{' | '}' | '(' | ')' | ',');
+    let (mut words, mut from) = (Vec::new(), range.start);
+    for part in text[range.clone()].split(parts) {
+        if !part.is_empty() {
+            words.push(from..from + part.len());
+        }
+        from += part.len() + text[from + part.len()..].chars().next().map_or(0, char::len_utf8);
+    }
+    words
 }
 
 /// Functions of times, with what they take as their last text.

@@ -76,7 +76,9 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let own: Vec<&str> =
         defaults.iter().copied().chain(declared.iter().map(String::as_str)).collect();
     // A slip in the properties is told of there.
-    let told = misnamed(facts, &all, &read, out);
+    let ours: HashSet<&str> =
+        read.iter().copied().chain(declared.iter().map(String::as_str)).collect();
+    let told = misnamed(facts, &all, &ours, out);
     functions(facts, &all, &own, &told, out);
     dotted(facts, &all, out);
     // A variable that is not given is told of where it is read.
@@ -221,10 +223,12 @@ fn of_defaults(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         let near = nearest(name, wanted.iter().copied());
         let near =
             near.filter(|near| within(near, name, 2).is_some() && letters(near) != letters(name));
-        let Some(near) = near.filter(|near| is_slip(name, near, [&source.text, facts.tree.text()]))
-        else {
-            continue;
+        // Of two that differ in capitals alone, neither is the better one: that they differ is the fault.
+        let is_slip = |near: &str| {
+            name.eq_ignore_ascii_case(near)
+                || is_slip(name, near, [&source.text, facts.tree.text()])
         };
+        let Some(near) = near.filter(|near| is_slip(near)) else { continue };
         out.push(
             misnamed_key(&RULE.kind, entry.name_span, name, near)
                 .likely()
@@ -696,11 +700,11 @@ fn is_theirs(facts: &Facts<'_>, start: &Start<'_>, theirs: &str, ours: &str) -> 
     }
 }
 
-/// Properties under a name that nobody reads, next to one that is read and not given.
+/// Properties under a name that nobody reads and the definition does not declare, next to one that is read and not given.
 fn misnamed<'f>(
     facts: &'f Facts<'_>,
     all: &[Start<'_>],
-    read: &BTreeSet<&str>,
+    ours: &HashSet<&str>,
     out: &mut Vec<Diagnostic>,
 ) -> HashSet<&'f str> {
     let mut names_told = HashSet::new();
@@ -734,7 +738,7 @@ fn misnamed<'f>(
                 out.push(found.note_in(facts.path, place.span, "read here"));
                 continue;
             }
-            let near = nearest(name, names.filter(|other| !read.contains(other)));
+            let near = nearest(name, names.filter(|other| !ours.contains(other)));
             // What a function asks for may be missing; only what is nearly there is a slip.
             let near = near.filter(|near| match place.how {
                 How::Function => within(near, name, 2).is_some() && differ_in_a_word(near, name),

@@ -294,7 +294,7 @@ fn half_open(
     variables: usize,
     out: &mut Vec<Diagnostic>,
 ) -> HashSet<Span> {
-    let letter = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let letter = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.');
     let mut found = Vec::new();
     for (element, text) in said.iter().filter(|(element, _)| element.name() != DESCRIPTION) {
         let plain = text.text.as_ref();
