@@ -61,7 +61,7 @@ pub fn may_listen(address: IpAddr, chosen: Option<&[Method]>) -> Result<(), Stri
     match address.to_canonical().is_loopback() || chosen.is_some() {
         true => Ok(()),
         false => Err(format!(
-            "whoever reaches {address} could run programs here; choose who may with --auth simple, basic, token or kerberos, or listen on 127.0.0.1"
+            "anyone who can reach {address} could run programs on this machine; require authentication (--auth simple, basic, token or kerberos), or listen on 127.0.0.1"
         )),
     }
 }
@@ -206,7 +206,7 @@ impl Keeper {
             return Err(Refusal::new(400, Some("E1603"), NO_PROXY));
         }
         let Some(user) = who.user.take() else {
-            return Err(proxies::refused("doAs failed: nobody asks for another"));
+            return Err(proxies::refused("doAs failed: the request has no user"));
         };
         self.admit_proxy(&user, &other, asked.from)
             .map_err(|refusal| Refusal { cookie: who.cookie.take(), ..refusal })?;

@@ -484,7 +484,7 @@ fn environment(
         let message =
             format!("an older ankus submitted `{id}`, and did not record what it runs with");
         return Err(Failure::new(message)
-            .help("it uses the environment of whoever runs it")
+            .help("it uses the environment of the user who runs it")
             .into());
     };
     let settings = needs::settings_of(&kept).map_err(Failure::new)?;

@@ -178,7 +178,7 @@ fn print(lines: &[Line], shell: &mut Shell) -> miette::Result<()> {
             }
             Line { is_abandoned: true, .. } => {
                 abandoned += 1;
-                "  (nobody runs it)".to_owned()
+                "  (no process runs it)".to_owned()
             }
             Line { stopping: 0, .. } => String::new(),
             Line { stopping, .. } => format!("  ({})", store::still_stopping(*stopping)),

@@ -147,7 +147,7 @@ fn a_run_whose_store_is_deleted_says_so() {
     fs::rename(place.store(), &moved).expect("another name");
     let output = ended(run);
     assert_eq!(output.status.code(), Some(2), "{}", text(&output));
-    assert!(place.said(&["job", "list", "--store", "moved"], 0).contains("nobody runs it"));
+    assert!(place.said(&["job", "list", "--store", "moved"], 0).contains("no process runs it"));
     assert!(place.said(&["job", "kill", "x", "--store", "moved"], 0).starts_with("KILLED x"));
 }
 
@@ -158,7 +158,7 @@ fn whoever_runs_a_store_is_reached_again_when_its_socket_was_removed() {
     let socket = place.store().join("store.sqlite.sock");
     for _ in 0..2 {
         fs::remove_file(&socket).expect("a socket");
-        assert!(!place.said(&["job", "list"], 0).contains("nobody runs it"));
+        assert!(!place.said(&["job", "list"], 0).contains("no process runs it"));
         place.until("it is made anew", || socket.exists());
     }
     assert_eq!(place.said(&["job", "suspend", "x"], 0), "SUSPENDED x\n");
@@ -201,7 +201,7 @@ fn whoever_is_stopped_is_named_by_those_who_wait_for_it() {
         assert!(said.contains("which has run the store since 20"), "{arguments:?}: {said}");
         let help = format!("it is stopped; `kill -CONT {holder}` lets it go on");
         assert!(said.contains(&help), "{arguments:?}: {said}");
-        assert!(!said.contains("nobody runs it"), "{said}");
+        assert!(!said.contains("no process runs it"), "{said}");
     }
     // A command on the store as a file is not kept waiting.
     let compact = place.said(&["store", "compact"], 2);

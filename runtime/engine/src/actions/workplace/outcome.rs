@@ -225,7 +225,7 @@ fn hint_of(code: &str) -> &'static str {
             "; see whether `ssh -o BatchMode=yes USER@HOST true` works for the user who runs ankus"
         }
         "AUTH_FAILED" => {
-            "; that user's `authorized_keys` needs a key of the user who runs ankus, for nobody can enter a password"
+            "; add a key of the user who runs ankus to that user's `authorized_keys`: passwords cannot be entered here"
         }
         _ => "",
     }
