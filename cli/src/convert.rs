@@ -81,7 +81,7 @@ pub(crate) struct Arguments {
     /// For --prove: the Python of a virtual environment with the engine that is converted to.
     #[arg(long, value_name = "PYTHON", requires = "prove")]
     python: Option<PathBuf>,
-    /// For --prove: at most so many scenarios of an application.
+    /// For --prove: maximum number of scenarios per application.
     #[arg(long, value_name = "N", default_value_t = 100, requires = "prove")]
     scenarios: usize,
     #[command(flatten)]
