@@ -265,7 +265,7 @@ mod tests {
         let (snapshot, path, offset) = testing::files(&files);
         let hover = snapshot.hover(&path, offset).unwrap().markdown;
         assert!(
-            hover.starts_with("`wf:errorCode(node)`: string or null\n\nCode of the error"),
+            hover.starts_with("`wf:errorCode(node)`: string or null\n\nError code of an action"),
             "{hover}"
         );
         let text = snapshot.document(&path).unwrap().text();
