@@ -89,7 +89,7 @@ pub(crate) type Scripts = BTreeMap<String, BTreeSet<String>>;
 /// Gathers texts for an [`Index`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Gathering {
-    /// Folders from which paths may be whole: those of repositories.
+    /// Root folders of repositories, to which paths may be relative.
     roots: BTreeSet<String>,
     /// Paths of definitions.
     definitions: BTreeSet<String>,
@@ -120,7 +120,7 @@ const SCRIPTS: [&str; 10] =
     [".sh", ".bash", ".py", ".pl", ".q", ".hql", ".hive", ".sql", ".pig", ".jar"];
 
 impl Gathering {
-    /// Takes the root of what is gathered, as the paths in it begin.
+    /// Sets a root folder, in the form in which the gathered paths begin.
     pub fn within(&mut self, root: &str) {
         if !matches!(root, "" | ".") {
             self.roots.insert(root.to_owned());

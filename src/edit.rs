@@ -131,19 +131,19 @@ pub fn difference(before_name: &str, after_name: &str, before: &str, after: &str
     hiding(before_name, after_name, (before, &[]), (after, &[])).0
 }
 
-/// A text, and what of it is not to be shown, in order.
+/// A text, and the ranges of it that must not be shown, in order.
 pub type Hiding<'t> = (&'t str, &'t [Range<usize>]);
 
-/// A diff that has a mask wherever a line would show what is hidden, and whether it has any: such a diff cannot be applied,
-/// since the lines with a mask are in no file.
+/// Returns a diff in which hidden ranges are masked, and whether it contains a mask: such a diff cannot be applied,
+/// since masked lines do not match the file.
 pub fn masked_diff(path: &str, before: Hiding<'_>, after: Hiding<'_>) -> (String, bool) {
     hiding(&format!("a/{path}"), &format!("b/{path}"), before, after)
 }
 
-/// What a hidden part of a line is written as.
+/// Replaces a hidden part of a line.
 const MASK: &str = "***";
 
-/// The lines of a text as they are shown, each with its end; `None` where they are shown as they are.
+/// Returns the masked form of each line of a text, with its line end; `None` for a line without a hidden part.
 fn shown_lines((text, hidden): Hiding<'_>) -> Vec<Option<String>> {
     let (mut start, mut from) = (0, 0);
     let lines = text.split_inclusive('\n').map(|line| {
@@ -244,7 +244,7 @@ mod tests {
         let (before, after) = ("pw=open sesame \r\nb", "pw=open sesame\r\nb");
         let (diff, _) = masked_diff("x", (before, &[3..14]), (after, &[3..14]));
         assert!(diff.contains("-pw=*** \r\n+pw=***\r\n"), "{diff}");
-        // One that goes over lines leaves their ends where they are.
+        // A range over several lines leaves the line ends unmasked.
         let (diff, _) = masked_diff("x", ("one\ntwo\nb", &[1..6]), ("one\ntwo\nc", &[1..6]));
         assert!(diff.contains(" o***\n ***o\n-b\n"), "{diff}");
         let (diff, is_masked) = masked_diff("x", ("a\n", &[]), ("b\n", &[]));

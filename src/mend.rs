@@ -22,9 +22,9 @@ const CHECKS: usize = 64;
 /// The result of checking a snapshot.
 #[derive(Debug, Default)]
 pub struct State {
-    /// Every finding that may be mended.
+    /// The findings that may be fixed.
     pub findings: Vec<Finding>,
-    /// The others: they stay as they are, and yet no fix may bring more of them.
+    /// The other findings: they are not fixed, but no fix may add to them.
     pub left: Vec<Finding>,
     /// Whether the definition is well-formed.
     pub well_formed: bool,

@@ -29,7 +29,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-/// The largest baseline.
+/// Maximum size of a baseline, in bytes.
 const BASELINE_LIMIT: u64 = 64 << 20;
 
 #[derive(Debug, clap::Args)]
@@ -120,7 +120,7 @@ impl Arguments {
         self.paths.iter().any(|path| path.as_os_str() == "-")
     }
 
-    /// Whether fixes are asked for, or what they would change.
+    /// Whether fixes are to be applied, or the changes that they would make are to be printed.
     fn mends(&self) -> bool {
         self.fix || self.diff
     }
@@ -151,7 +151,7 @@ enum Format {
 }
 
 impl Format {
-    /// How it shows what steers a terminal.
+    /// Returns how the format escapes control characters.
     fn notation(self) -> Notation {
         match self {
             Format::Json | Format::Jsonl | Format::Sarif | Format::Gitlab | Format::Rdjson => {
@@ -161,7 +161,7 @@ impl Format {
         }
     }
 
-    /// Whether nothing in it says what was silenced; the human one has its summary.
+    /// Whether the format lacks the counts of suppressed findings; the human one has them in its summary.
     fn lacks_counts(self) -> bool {
         matches!(self, Format::Concise | Format::Gitlab | Format::Checkstyle | Format::Rdjson)
     }
@@ -215,7 +215,7 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
     once(&arguments, shell)
 }
 
-/// Checks everything once and prints what was found.
+/// Checks everything once and prints the report.
 fn once(arguments: &Arguments, shell: &mut Shell) -> miette::Result<Exit> {
     let project = shell.project()?;
     let given = arguments.properties.given();
@@ -263,15 +263,15 @@ fn once(arguments: &Arguments, shell: &mut Shell) -> miette::Result<Exit> {
     ended(&failures, faulty && !arguments.exit_zero)
 }
 
-/// What came of looking.
+/// The result of a check.
 enum Looked {
-    /// The findings, and what could not be read.
+    /// The report, and the failures.
     Report(Box<Report>, Vec<String>),
-    /// No report was asked for.
+    /// No report was requested.
     Nothing(Exit),
 }
 
-/// Checks the text of the standard input, and mends it if asked to.
+/// Checks the text from standard input, and applies fixes if requested.
 fn of_stdin(
     arguments: &Arguments,
     project: &Project,
@@ -295,7 +295,7 @@ fn of_stdin(
             mend::show(project, &loaded, given, &mended, shell)?;
             return Ok(Looked::Nothing(Exit::fault_if(text != *loaded.source.text)));
         }
-        // The mended text is the result; what is left to say goes beside it.
+        // The fixed text is the result; the remaining findings go to stderr.
         shell.document(&text)?;
         mend::set_text(&mut loaded, text);
     }
@@ -305,7 +305,7 @@ fn of_stdin(
     Ok(Looked::Report(Box::new(report), Vec::new()))
 }
 
-/// Checks all definitions below the named paths, and mends them if asked to.
+/// Checks all definitions below the given paths, and applies fixes if requested.
 fn of_files(
     arguments: &Arguments,
     project: &Project,
@@ -345,7 +345,7 @@ fn of_files(
     Ok(Looked::Report(Box::new(report), failures))
 }
 
-/// Writes the report where it is asked for, in its format.
+/// Writes the report to the requested place, in the requested format.
 fn print(
     report: &Report,
     arguments: &Arguments,
@@ -358,7 +358,7 @@ fn print(
             write::file(path, render::human::render(report, None).plain().as_bytes())?;
         }
         Some(path) => write::file_with(path, |out| rendered(report, arguments, bounds.deny, out))?,
-        // The standard output holds the mended definition.
+        // Standard output has the fixed definition.
         None if arguments.reads_stdin() && arguments.mends() => match is_drawn {
             true => {
                 let mut text = render::human::render(report, shell.talk_width());
@@ -380,19 +380,19 @@ fn print(
     Ok(())
 }
 
-/// Says beside the report what it has no place for.
+/// Prints to stderr what the report has no place for.
 fn tell_beside(report: &Report, arguments: &Arguments, project: &Project, shell: &mut Shell) {
     project.left_out().iter().for_each(|sentence| shell.say(sentence));
-    // Formats without a place for it: nothing of the tree is silenced unseen.
+    // For formats that lack the counts: the tree must not be able to suppress findings unnoticed.
     let silenced = render::silenced(report);
     if arguments.format.lacks_counts() && !silenced.is_empty() {
         shell.say(silenced.join("; "));
     }
 }
 
-/// Says how much was found, and how many findings of the baseline are `gone`.
+/// Prints the number of findings, and how many findings of the baseline are `gone`.
 fn sum_up(report: &Report, arguments: &Arguments, bounds: &Bounds, gone: u64, shell: &mut Shell) {
-    // On a terminal both streams come out together.
+    // On a terminal, both streams are mixed.
     if !report.findings.is_empty() {
         shell.tell("");
     }
@@ -412,7 +412,7 @@ fn sum_up(report: &Report, arguments: &Arguments, bounds: &Bounds, gone: u64, sh
     }
 }
 
-/// What could not be read is a failure of its own, whatever else was found.
+/// Returns the exit code. Unreadable files are a failure, regardless of the findings.
 fn ended(failures: &[String], faulty: bool) -> miette::Result<Exit> {
     if !failures.is_empty() {
         let lines = failures.iter().flat_map(|why| why.split('\n'));
@@ -426,7 +426,7 @@ fn safety(arguments: &Arguments) -> Safety {
     if arguments.unsafe_fixes { Safety::Guess } else { Safety::Safe }
 }
 
-/// What is reported, and what makes the check fail: as the command line says, else the settings of what is checked first.
+/// The limits for reporting and failing: from the command line, or else from the settings of the first path.
 struct Bounds {
     level: Level,
     deny: Level,
@@ -435,7 +435,7 @@ struct Bounds {
 }
 
 impl Bounds {
-    /// What is mended, if fixes are asked for.
+    /// Returns which findings are fixed, if fixes are requested.
     fn asked(&self) -> mend::Asked<'_> {
         mend::Asked { level: self.level, baseline: self.baseline.as_ref() }
     }
@@ -512,7 +512,7 @@ fn known_rule(name: &str) -> miette::Result<()> {
     })
 }
 
-/// Says which properties were found beside the applications, for they change what is reported.
+/// Prints which properties were found next to the application, because they affect the report.
 fn told_properties(report: &Report, shell: &mut Shell) {
     let [file] = report.files.as_slice() else { return };
     if !file.properties.is_empty() {
@@ -520,7 +520,7 @@ fn told_properties(report: &Report, shell: &mut Shell) {
     }
 }
 
-/// Settings with what the command line says over them.
+/// Applies the command line to the settings of a definition.
 fn adjusted(mut loaded: Loaded, arguments: &Arguments) -> Loaded {
     if let Some(settings) = over(&loaded.settings, &loaded.found.shown, arguments) {
         loaded.settings.settings = Arc::new(settings);
@@ -528,7 +528,7 @@ fn adjusted(mut loaded: Loaded, arguments: &Arguments) -> Loaded {
     loaded
 }
 
-/// A definition whose settings say how it is laid out, where that is asked for: an `.editorconfig` counts for a file.
+/// Determines the layout of a definition, if the formatting rule is on: an `.editorconfig` applies to files.
 pub(crate) fn laid_out(project: &Project, mut loaded: Loaded, notes: Option<&Notes>) -> Loaded {
     let path = loaded.settings.relative(&loaded.found.shown);
     if loaded.settings.settings.rating(&lint::FORMATTING.kind, path) != Rating::Off {
@@ -540,7 +540,7 @@ pub(crate) fn laid_out(project: &Project, mut loaded: Loaded, notes: Option<&Not
     loaded
 }
 
-/// Settings for a file with what the command line says over them, if it says anything.
+/// Returns the settings for a file with the command line applied, or `None` if it changes nothing.
 fn over(loaded: &LoadedSettings, shown: &str, arguments: &Arguments) -> Option<Settings> {
     let is_rated = !arguments.select.is_empty() || !arguments.ignore.is_empty();
     let is_other =
@@ -551,7 +551,7 @@ fn over(loaded: &LoadedSettings, shown: &str, arguments: &Arguments) -> Option<S
     let mut settings = Settings::clone(&loaded.settings);
     settings.now = arguments.now.or(settings.now);
     settings.target = arguments.target.unwrap_or(settings.target);
-    // Whoever asks for rules by their names wants all that they find: infos, and what depends on something unseen.
+    // If rules are selected by name, all their findings are wanted: infos, and those that depend on something unknown.
     let is_name = |name: &String| check::kinds().iter().any(|kind| kind.name == name);
     let is_by_name = !arguments.select.is_empty() && arguments.select.iter().all(is_name);
     settings.profile = match arguments.profile {
@@ -563,7 +563,7 @@ fn over(loaded: &LoadedSettings, shown: &str, arguments: &Arguments) -> Option<S
         return Some(settings);
     }
     let path = loaded.relative(shown);
-    // What the tree switches off is counted among what is asked for.
+    // Findings that the tree switches off are counted among the selected rules.
     settings.without_tree = settings.without_tree.map(|without| {
         let rules = rated(&without, path, arguments);
         Arc::new(Settings { rules, overrides: Vec::new(), ..Settings::clone(&without) })
@@ -573,12 +573,12 @@ fn over(loaded: &LoadedSettings, shown: &str, arguments: &Arguments) -> Option<S
     Some(settings)
 }
 
-/// Whether this is the name of the rule's group, or one of its codes.
+/// Whether `name` is the rule's group, or one of its error codes.
 fn is_of(name: &str, kind: &ankus::diag::Kind) -> bool {
     name == kind.group.name() || kind.oozie.iter().any(|code| code.eq_ignore_ascii_case(name))
 }
 
-/// The ratings of all rules in a file, with what `--select` and `--ignore` say over them.
+/// Returns the ratings of all rules in a file, with `--select` and `--ignore` applied.
 fn rated(settings: &Settings, path: &str, arguments: &Arguments) -> BTreeMap<String, Rating> {
     let named = |names: &[String], kind: &ankus::diag::Kind| {
         names.iter().any(|name| name == kind.name || is_of(name, kind))
@@ -594,7 +594,7 @@ fn rated(settings: &Settings, path: &str, arguments: &Arguments) -> BTreeMap<Str
         if let Some(rating) = given.given(kind) {
             ratings.insert(kind.name.to_owned(), rating);
         }
-        // Who asks for a rule by name wants it, even one that is off by default.
+        // A rule selected by name runs even if it is off by default.
         let asked =
             |name: &String| name == kind.name || is_of(name, kind) && !settings::is_opt_in(kind);
         if given.rating(kind) == Rating::Off && arguments.select.iter().any(asked) {
@@ -604,13 +604,13 @@ fn rated(settings: &Settings, path: &str, arguments: &Arguments) -> BTreeMap<Str
     ratings
 }
 
-/// Settings as the command line changes them, made once for all files that share them.
+/// Caches settings with the command line applied, once for all files that share them.
 #[derive(Default)]
 struct Adjuster(Mutex<HashMap<usize, (LoadedSettings, LoadedSettings)>>);
 
 impl Adjuster {
     fn adjust(&self, loaded: LoadedSettings, shown: &str, arguments: &Arguments) -> LoadedSettings {
-        // Where a path matters, every file has settings of its own.
+        // With overrides by path, every file has its own settings.
         let is_shared = loaded.settings.overrides.is_empty();
         let address = Arc::as_ptr(&loaded.settings) as usize;
         if is_shared
@@ -621,7 +621,7 @@ impl Adjuster {
         let Some(settings) = over(&loaded, shown, arguments) else { return loaded };
         let changed = LoadedSettings { settings: Arc::new(settings), ..loaded.clone() };
         if is_shared {
-            // The first of the pair keeps its address taken.
+            // The first of the pair is kept so that its address is not reused.
             let mut known = self.0.lock().expect("readers do not panic");
             known.insert(address, (loaded, changed.clone()));
         }
@@ -633,14 +633,14 @@ fn checked(loaded: &Loaded) -> check::Outcome {
     limits::check(loaded)
 }
 
-/// What came of one file, with its record for the cache, and whether that is as it was.
+/// The result for one file, with its record for the cache, and whether that is unchanged.
 struct Done {
     part: Part,
     record: Option<Record>,
     is_old: bool,
 }
 
-/// Checks files in parallel, and what they would be submitted with.
+/// Checks files in parallel, with the properties that they would be submitted with.
 fn check_all(
     found: &[Found],
     project: &Project,
@@ -651,7 +651,7 @@ fn check_all(
     let mut report = Report::default();
     let adjuster = Adjuster::default();
     let mut cache = cache(found, given, project, arguments)?;
-    // In portions, so that a huge tree does not stand in memory with all its texts at once.
+    // In portions, so that the texts of a huge tree are not all in memory at once.
     for portion in found.chunks(512) {
         let last = portion.last().map_or("", |found| found.shown.as_str());
         let mut known = cache.as_mut().map(|cache| cache.upto(last)).unwrap_or_default();
@@ -664,7 +664,7 @@ fn check_all(
         let work = |(found, record): (&Found, Option<Record>)| {
             let written = project.settings(&found.path)?;
             let own = adjuster.adjust(written.clone(), &found.shown, arguments);
-            // What a tool says is asked for anew.
+            // The output of external tools is not cached.
             let cached = cached.filter(|_| !own.settings.tools.contains_key(shellcheck::TOOL));
             let question =
                 cached.map(|cache| (cache, cache.question(found, &written, &own, callers)));
@@ -674,7 +674,7 @@ fn check_all(
                 let is_old = settled.is_none();
                 return Ok(Done { part, record: settled.or(Some(record)), is_old });
             }
-            // What is not kept need not be written down.
+            // Reads are recorded only for the cache.
             let notes = question.map(|_| Notes::default());
             let mut loaded = project.load(found, given, notes.as_ref())?;
             loaded.settings = own;
@@ -683,7 +683,7 @@ fn check_all(
             let looks = notes.and_then(Notes::taken);
             let outcome = checked(&loaded);
             let part = Part::new(&loaded.input(), outcome);
-            // What was not read cannot be compared, and what was given up may come to an end another time.
+            // A file that was not read cannot be compared, and an aborted check may succeed another time.
             let given_up = part.findings.iter().any(|finding| {
                 let kind = finding.diagnostic.kind;
                 std::ptr::eq(kind, &check::CHECK_TIMED_OUT)
@@ -724,7 +724,7 @@ fn check_all(
     Ok(report)
 }
 
-/// The answers of the last run with these arguments, where there are definitions enough to make that worth while.
+/// Opens the cache for these arguments, if there are enough definitions for it to be worthwhile.
 fn cache(
     found: &[Found],
     given: &Given,
@@ -734,7 +734,7 @@ fn cache(
     let lies_in_a_tree = |folder: &Path| found.iter().any(|found| found.tree.holds(folder));
     let folder = match &arguments.cache_dir {
         _ if arguments.no_cache => return Ok(None),
-        // Whoever sends the tree would send the answers along.
+        // A cache inside the tree could be delivered together with it.
         Some(folder) if lies_in_a_tree(folder) => {
             let folder = folder.display();
             let failure = Failure::new(format!("`{folder}` is inside the tree that is checked"));
@@ -747,7 +747,7 @@ fn cache(
             None => return Ok(None),
         },
     };
-    // Files that were named may lie outside the tree, where looks are not recorded.
+    // Files given as arguments may be outside the tree, where reads are not recorded.
     let contents: Option<Vec<u64>> = given
         .files
         .iter()
@@ -766,7 +766,7 @@ fn cache(
     Ok(Cache::open(&folder, &words))
 }
 
-/// Whether more threads than this one would be of no use, or are not wanted.
+/// Whether further threads would be useless, or are not wanted.
 fn single_threaded() -> bool {
     let wanted = std::env::var("RAYON_NUM_THREADS").ok().and_then(|count| count.parse().ok());
     wanted

@@ -20,20 +20,20 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Which findings are mended: those that a check would show.
+/// The findings that are fixed: those that a check would report.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Asked<'a> {
-    /// From this level on.
+    /// The minimum level.
     pub(super) level: Level,
-    /// But for those that are listed.
+    /// The baseline whose findings are excluded.
     pub(super) baseline: Option<&'a (PathBuf, Baseline)>,
 }
 
 impl Asked<'_> {
-    /// All.
+    /// All findings.
     pub(super) const ALL: Asked<'static> = Asked { level: Level::Info, baseline: None };
 
-    /// The findings that are mended, and the others.
+    /// Splits the findings into those that are fixed, and the others.
     fn parted(&self, input: &check::Input<'_>, outcome: Outcome) -> (Vec<Finding>, Vec<Finding>) {
         let (all, mut listed) = match self.baseline {
             None => (outcome.findings, Vec::new()),
@@ -55,7 +55,7 @@ impl Asked<'_> {
     }
 }
 
-/// A path of a report as a baseline has it: from its own folder on.
+/// Converts a path of a report to the form in a baseline: relative to the baseline's folder.
 pub(super) fn placed(baseline: &Path, seen: &str) -> String {
     seen_from(baseline.parent().unwrap_or(Path::new("")), seen)
 }
@@ -122,7 +122,7 @@ fn checked<T>(
     Some(take(&input, outcome))
 }
 
-/// Where secrets stand in the texts of a snapshot, by file and in order.
+/// Returns the ranges of secrets in the texts of a snapshot, by file and in order.
 fn secrets(
     project: &Project,
     loaded: &Loaded,
@@ -150,7 +150,7 @@ fn secrets(
     all
 }
 
-/// Prints what would change, without the secrets of the files.
+/// Prints the changes that would be made, with secrets masked.
 pub(super) fn show(
     project: &Project,
     loaded: &Loaded,
@@ -238,7 +238,7 @@ impl Work<'_> {
         for (step, why) in &mended.refused {
             shell.say(format!("left {} in {} ({}): {why}", step.rule, step.path, step.title));
         }
-        // A fix may change several files: all of them, or none.
+        // A fix may change several files: either all of them are written, or none.
         let mut files = Vec::new();
         for (path, text) in &mended.texts {
             let real = if *path == loaded.found.shown {

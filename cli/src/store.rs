@@ -52,7 +52,7 @@ pub(crate) struct StoreArguments {
     pub(crate) network_store: bool,
 }
 
-/// How a run is told of.
+/// Output formats of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum RunFormat {
     /// Readable text: progress on stderr, the outcome on stdout.

@@ -49,7 +49,7 @@ enum Command {
     },
 }
 
-/// How something is told.
+/// Output formats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum Format {
     /// Readable text.

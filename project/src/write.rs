@@ -25,7 +25,8 @@ pub fn file_with(
     written.map_err(|error| failed(path, error))
 }
 
-/// Writes several files, all of them or none: each new one lies beside the old one before the first takes its place.
+/// Writes several files, either all or none: all new files are complete, next to the old ones, before the first is
+/// replaced.
 ///
 /// # Errors
 /// As [`file()`].
@@ -74,7 +75,7 @@ fn replace(path: &Path, content: impl FnOnce(&mut dyn Write) -> Result<()>) -> R
     staged_for(path, content)?.take_place()
 }
 
-/// A new file beside the one whose place it is to take; it goes if it does not.
+/// A new file next to the one that it is to replace. It is removed unless it does so.
 #[cfg(unix)]
 struct Staged {
     folder: std::os::fd::OwnedFd,
@@ -94,7 +95,7 @@ impl Staged {
 
 #[cfg(unix)]
 impl Drop for Staged {
-    /// Once it has taken its place, nothing has this name.
+    /// After the replacement, there is no file with this name.
     fn drop(&mut self) {
         let _ = rustix::fs::unlinkat(&self.folder, &self.beside, rustix::fs::AtFlags::empty());
     }
@@ -144,7 +145,7 @@ fn staged_for(path: &Path, content: impl FnOnce(&mut dyn Write) -> Result<()>) -
     Ok(staged)
 }
 
-/// A new file beside the one whose place it is to take; it goes if it does not.
+/// A new file next to the one that it is to replace. It is removed unless it does so.
 #[cfg(not(unix))]
 struct Staged {
     beside: std::path::PathBuf,
@@ -160,7 +161,7 @@ impl Staged {
 
 #[cfg(not(unix))]
 impl Drop for Staged {
-    /// Once it has taken its place, nothing has this name.
+    /// After the replacement, there is no file with this name.
     fn drop(&mut self) {
         let _ = std::fs::remove_file(&self.beside);
     }

@@ -36,7 +36,7 @@ impl Hasher for Number {
 type Ends<'d> = std::collections::HashMap<u64, Vec<&'d str>, BuildHasherDefault<Number>>;
 
 pub(super) struct Followed<'d> {
-    /// Folders from which paths may be whole.
+    /// Root folders to which paths may be relative.
     roots: &'d BTreeSet<String>,
     paths: HashSet<&'d str>,
     /// Definitions by the hash of an end of their path, or of an end of their folder with their file name; all of

@@ -1,7 +1,7 @@
-//! Findings that another finding near them explains: which, and how near.
+//! The table of findings that other findings explain, and how far the explanation reaches.
 //!
-//! In: the findings of a definition, and its tree. Out: the same without those whose cause is told. What needs more than a
-//! name to recognize is in `causes`.
+//! From the findings of a definition, it removes those whose cause is reported. Relations that need more than a name to
+//! be recognized are in `causes`.
 
 use super::causes::{FORKS, IsOn, inside};
 use crate::diag::{Diagnostic, Fault};
@@ -9,12 +9,12 @@ use crate::source::Span;
 use crate::syntax::xml::{self, Tree};
 use std::collections::{HashMap, HashSet};
 
-/// How far a cause reaches.
+/// The part of a definition in which a cause explains other findings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Reach {
-    /// The definition.
+    /// The whole definition.
     Whole,
-    /// The element of this name around it.
+    /// The enclosing element with this name.
     Within(&'static str),
 }
 use Reach::{Whole, Within};
@@ -28,11 +28,11 @@ enum Which {
     Is(Fault),
     /// Those about the inside of this element.
     In(&'static str),
-    /// Those that miss an element, and nothing else, in another one.
+    /// Those that report exactly one missing element (the second) in another one (the first).
     Lacks(&'static str, &'static str),
-    /// Those about this name, or for which it was meant.
+    /// Those about this name, or about one that stands for it.
     Named(&'static str),
-    /// Those about a name with this in it, or for which one was meant.
+    /// Those about a name that contains this, or about one that stands for such a name.
     Part(&'static str),
 }
 use Which::{Any, In, Is, Lacks, Named, Part};
@@ -51,7 +51,7 @@ impl Which {
     }
 }
 
-/// The cause, which of its findings, what follows from it, and how far.
+/// The rule of the cause, which of its findings, the rule of the consequence, and the reach.
 const FOLLOWERS: [(&str, Which, &str, Reach); 111] = [
     ("end-inside-fork", Any, "unreachable-node", Whole),
     ("kill-after-success", Any, "unreachable-node", Whole),
@@ -176,7 +176,7 @@ const FOLLOWERS: [(&str, Which, &str, Reach); 111] = [
     ("unsupported-action-type", Any, "shell-script-not-shipped", Within("action")),
 ];
 
-/// Takes out what others explain.
+/// Removes the findings that others explain.
 pub(super) fn silence(tree: &Tree, is_on: IsOn<'_>, found: &mut Vec<Diagnostic>) {
     of_comments(tree, is_on, found);
     of_missing_nodes(is_on, found);
@@ -216,9 +216,9 @@ pub(super) fn silence(tree: &Tree, is_on: IsOn<'_>, found: &mut Vec<Diagnostic>)
     }
 }
 
-/// A node that is not there is missed once, by what leads to it; expressions about it miss the same node.
+/// A missing node is reported once, at the transition to it; expressions about it refer to the same node.
 fn of_missing_nodes(is_on: IsOn<'_>, found: &mut Vec<Diagnostic>) {
-    // Without any end, what leads to it leads nowhere.
+    // Without an `end` node, transitions to it lead nowhere.
     let lacks_end = Lacks("workflow-app", "end");
     let ends = |f: &Diagnostic| f.kind.name == "missing-element" && lacks_end.holds(f);
     if found.iter().any(|f| ends(f) && is_on(f) && f.file.is_none()) {
@@ -237,14 +237,14 @@ fn of_missing_nodes(is_on: IsOn<'_>, found: &mut Vec<Diagnostic>) {
         let is_missed = || finding.subject.as_ref().is_some_and(|name| missed.contains(name));
         !(finding.kind.name == "el-unknown-action" && is_missed())
     });
-    // Where paths of a fork lead nowhere, what they lead to instead is not known.
+    // If paths of a fork lead nowhere, their intended targets are unknown.
     if !missed.is_empty() {
         found.retain(|finding| finding.kind.name != "node-reached-twice-in-parallel");
     }
 }
 
-/// Where two nodes have one name, or a fork has one path, what the graph makes of it is no other fault. That a path leads to the end inside a
-/// fork is one, unless it is about that name.
+/// If two nodes have the same name, or a fork has a single path, the effects on the graph are not separate faults. A
+/// path that leads to the end inside a fork is one, unless it is about that name.
 fn of_ways(is_on: IsOn<'_>, found: &mut Vec<Diagnostic>) {
     let of = |rule: &'static str| {
         found.iter().filter(move |finding| finding.kind.name == rule && is_on(finding))
@@ -262,7 +262,7 @@ fn of_ways(is_on: IsOn<'_>, found: &mut Vec<Diagnostic>) {
     });
 }
 
-/// What a server cannot find for a name that no property has is told by the name.
+/// If the server cannot find something because of a property that is not set, only the property is reported.
 fn of_names(is_on: IsOn<'_>, found: &mut Vec<Diagnostic>) {
     let names: Vec<String> = found
         .iter()
@@ -283,7 +283,7 @@ fn of_names(is_on: IsOn<'_>, found: &mut Vec<Diagnostic>) {
     });
 }
 
-/// What an expression without an end seems to read is the text behind it.
+/// The names that an unterminated expression seems to read are the text after it.
 fn of_unterminated(text: &str, is_on: IsOn<'_>, found: &mut Vec<Diagnostic>) {
     let open: Vec<usize> = found
         .iter()
@@ -297,21 +297,21 @@ fn of_unterminated(text: &str, is_on: IsOn<'_>, found: &mut Vec<Diagnostic>) {
     });
 }
 
-/// Nobody knows what belongs to an element that nobody knows.
+/// The contents of an unknown element cannot be checked.
 fn of_unknown(is_on: IsOn<'_>, found: &mut Vec<Diagnostic>) {
     let unknown: Vec<Span> = found
         .iter()
         .filter(|finding| finding.kind.name == "unknown-element" && is_on(finding))
         .map(|finding| finding.span)
         .collect();
-    // What belongs to no attribute hides how the tag ends.
+    // Text in a tag that belongs to no attribute hides the end of the tag.
     let stray = |finding: &Diagnostic| {
         finding.kind.name == xml::NOT_WELL_FORMED.name && finding.is(Fault::Stray) && is_on(finding)
     };
     if found.iter().any(stray) {
         found.retain(|finding| !finding.is(Fault::ClosesNothing));
     }
-    // Its attributes stand behind its name.
+    // Its attributes follow its name.
     let near = |span: Span| {
         unknown.iter().any(|name| {
             *name == span || span.start > name.start && span.start - name.end.min(span.start) < 3
@@ -323,7 +323,7 @@ fn of_unknown(is_on: IsOn<'_>, found: &mut Vec<Diagnostic>) {
     });
 }
 
-/// A comment without its end hides what follows, up to the end of the next one: all else that is wrong there is of that.
+/// An unterminated comment hides the text up to the end of the next comment, which explains all other findings there.
 fn of_comments(tree: &Tree, is_on: IsOn<'_>, found: &mut Vec<Diagnostic>) {
     let text = tree.text();
     let is_broken = |finding: &Diagnostic| {
@@ -342,7 +342,7 @@ fn of_comments(tree: &Tree, is_on: IsOn<'_>, found: &mut Vec<Diagnostic>) {
     let is_first = |finding: &Diagnostic| is_broken(finding) && open(finding).is_some();
     let Some(span) = found.iter().find(|f| is_first(f)).and_then(open) else { return };
     let hidden = &text[span.range()];
-    // The nodes in it are there, and nobody sees them.
+    // The nodes inside it exist, but are hidden.
     let names: HashSet<&str> = hidden
         .match_indices("name=")
         .filter_map(|(at, name)| {
@@ -368,7 +368,7 @@ fn of_comments(tree: &Tree, is_on: IsOn<'_>, found: &mut Vec<Diagnostic>) {
     }
     let Some(at) = found.iter().position(is_first) else { return };
     let mut kept = found.swap_remove(at);
-    // What was meant to be its end stands where its first line or its last one does.
+    // The intended end is that of its first or its last line.
     let ends = ["->\n", "->\r", "--\n", "--\r", "-- >", "--!>", "- ->"];
     let slip = ends
         .iter()

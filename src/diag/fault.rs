@@ -42,7 +42,7 @@ pub enum Fault {
     Mixed,
     /// Property of a configuration: its name and its value are swapped.
     Swapped,
-    /// Of a property of a configuration: it has no name.
+    /// Property of a configuration: it has no name.
     NoName,
     /// File of an action: the `#` between its path and its link name is missing.
     NoHash,

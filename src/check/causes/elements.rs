@@ -1,4 +1,4 @@
-//! Followers that are told by the elements in which they stand.
+//! Removes findings that follow from others in the same element.
 
 use super::expressions::{decisions, in_expressions, of_one_way};
 use super::markup::of_tags;
@@ -9,7 +9,7 @@ use crate::source::Span;
 use crate::syntax::xml::{self, Element, Tree};
 use std::collections::{HashMap, HashSet};
 
-/// What rules miss in an action whose parts the schema has looked at as well.
+/// Rules about missing parts of an action that the schema also checks.
 pub(super) const NEEDS: [&str; 7] = [
     "name-node-missing",
     "resource-manager-missing",
@@ -20,10 +20,10 @@ pub(super) const NEEDS: [&str; 7] = [
     "credential-incomplete",
 ];
 
-/// Attributes that are taken for one another where a way leads somewhere.
+/// Attributes that are confused with one another in transitions.
 const LEADS: [&str; 5] = ["to", "start", "name", "node", "target"];
 
-/// The definition whose findings are looked through.
+/// The definition whose findings are examined.
 pub(super) struct Here<'a> {
     tree: &'a Tree,
     pub(super) root: Element<'a>,
@@ -36,7 +36,7 @@ impl<'a> Here<'a> {
         self.root.elements().filter(|child| child.is("action"))
     }
 
-    /// Where the schema misses something.
+    /// Returns the spans at which the schema reports something missing.
     fn missed(&self, found: &[Diagnostic]) -> Vec<Span> {
         found
             .iter()
@@ -48,7 +48,7 @@ impl<'a> Here<'a> {
             .collect()
     }
 
-    /// Where the text is not well-formed.
+    /// Returns the spans at which the text is not well-formed.
     fn broken(&self, found: &[Diagnostic]) -> HashSet<Span> {
         found
             .iter()
@@ -58,10 +58,10 @@ impl<'a> Here<'a> {
     }
 }
 
-/// Takes away what one cause explains.
+/// Removes the findings that one cause explains.
 type Step = fn(&Here<'_>, &mut Vec<Diagnostic>);
 
-/// In this order: what a step takes away explains nothing to the next.
+/// The order matters: a finding that one step removes cannot explain others in the next.
 const STEPS: &[Step] = &[
     places::tags_without_their_end,
     places::without_a_property,
@@ -102,7 +102,7 @@ const STEPS: &[Step] = &[
     handlers_out_of_reach,
 ];
 
-/// Takes away what follows from other findings in the same element.
+/// Removes findings that follow from others in the same element.
 pub(in crate::check) fn in_elements(tree: &Tree, is_on: IsOn<'_>, found: &mut Vec<Diagnostic>) {
     let Some(root) = tree.root() else { return };
     stored(root, is_on, found);
@@ -115,8 +115,8 @@ pub(in crate::check) fn in_elements(tree: &Tree, is_on: IsOn<'_>, found: &mut Ve
     decisions(root, is_on, found);
 }
 
-/// A coordinator as a server keeps it, with what it adds to the definition that was submitted: that is all that is wrong
-/// with it.
+/// Handles a coordinator in the form that the server stores, with elements that the server adds to the submitted
+/// definition: that is the only fault.
 fn stored(root: Element<'_>, is_on: IsOn<'_>, found: &mut Vec<Diagnostic>) {
     let added = ["freq_timeunit", "end_of_duration"];
     if root.name() != "coordinator-app" || added.iter().any(|name| root.attribute(name).is_none()) {
@@ -138,7 +138,8 @@ fn stored(root: Element<'_>, is_on: IsOn<'_>, found: &mut Vec<Diagnostic>) {
     found.push(kept);
 }
 
-/// Whether a name has the letters of another one in their order, the first at the beginning: `grp`, for `group`.
+/// Whether a name is an abbreviation of another one: it has the same first letter, and its letters occur there in the
+/// same order, as in `grp` for `group`.
 fn is_short_for(short: &str, name: &str) -> bool {
     let mut letters = name.chars();
     short.len() > 1
@@ -146,7 +147,7 @@ fn is_short_for(short: &str, name: &str) -> bool {
         && short.chars().all(|letter| letters.any(|other| other == letter))
 }
 
-/// Where the end is missing, the ways to it lead nowhere.
+/// If the `end` node is missing, the transitions to it lead nowhere.
 fn without_an_end(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
     let is_on = here.is_on;
     let endless = |f: &Diagnostic| is(f, "missing-element") && f.is_about("end");
@@ -154,14 +155,14 @@ fn without_an_end(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
         let lost = |f: &Diagnostic| is(f, "unresolved-transition");
         let names: HashSet<String> =
             found.iter().filter(|f| lost(f)).filter_map(|f| f.subject.clone()).collect();
-        // One that is nearly the name of another node is a slip of its own.
+        // A name similar to that of another node is a separate slip.
         if names.len() == 1 {
             found.retain(|finding| !lost(finding) || finding.meant.is_some());
         }
     }
 }
 
-/// What stands in an element without the attribute for it was meant for that attribute.
+/// Text in an element that lacks an attribute was meant for that attribute.
 fn text_for_an_attribute(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
     let (text, is_on) = (here.text, here.is_on);
     let lacking: HashSet<usize> = found
@@ -170,7 +171,7 @@ fn text_for_an_attribute(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
         .map(|finding| finding.span.end as usize)
         .collect();
     if !lacking.is_empty() {
-        // Right behind a tag that ends with the name of its element.
+        // Directly after a tag without attributes.
         let begins = |span: Span| {
             let from = text.floor_char_boundary((span.start as usize).saturating_sub(NEAR));
             let tag = text[from..span.start as usize].trim_end().strip_suffix('>');
@@ -180,7 +181,7 @@ fn text_for_an_attribute(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
     }
 }
 
-/// Of what is unknown in a tag, and what is missing there, the one is the other's name.
+/// An unknown attribute in a tag stands for the one that is missing there.
 fn attributes_under_other_names(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
     let (text, is_on) = (here.text, here.is_on);
     let tag = |finding: &Diagnostic| {
@@ -201,7 +202,7 @@ fn attributes_under_other_names(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
             .filter(|(at, _)| odd.get(at) == Some(&1))
             .filter(|(at, name)| {
                 let odd = found.iter().find(|f| unknown(f) && tag(f) == Some(*at));
-                // One that is nearly another attribute is not this one.
+                // One that is similar to another attribute is not this one.
                 let lone = odd.is_some_and(|f| f.fixes.is_empty());
                 let odd = odd.and_then(|f| text.get(f.span.range()));
                 odd.is_some_and(|odd| {
@@ -223,14 +224,14 @@ fn attributes_under_other_names(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
     }
 }
 
-/// What is unknown in `global` was meant to be what actions miss.
+/// An unknown element in `global` was meant to be the one that actions lack.
 fn in_globals(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
     let (root, is_on) = (here.root, here.is_on);
     let global = root.child("global").map(|global| global.span());
     let is_odd = |f: &Diagnostic| {
         is(f, "unknown-element") && global.is_some_and(|global| inside(global, f.span))
     };
-    // What a later schema has takes its parts with it.
+    // The children of an element of a later schema are explained by it.
     let is_newer = |f: &Diagnostic| {
         is(f, "element-needs-newer-schema")
             && f.file.is_none()
@@ -253,7 +254,7 @@ fn in_globals(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
     }
 }
 
-/// Of two properties of one name, the second was meant to be the one that is missing.
+/// The second of two properties with the same name was meant to be the missing one.
 fn second_properties(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
     let is_on = here.is_on;
     let only = |name: &str| -> Option<usize> {
@@ -277,7 +278,7 @@ fn second_properties(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
     }
 }
 
-/// Of two datasets of one name, the second was meant to be the one that is missed.
+/// The second of two datasets with the same name was meant to be the missing one.
 fn second_datasets(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
     let is_on = here.is_on;
     let places = |name: &str| -> Vec<usize> {
@@ -300,7 +301,7 @@ fn second_datasets(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
     }
 }
 
-/// Where a failure goes on as a success does, what was to handle it is out of reach.
+/// If a failure continues like a success, the node that was meant to handle it is unreachable.
 fn handlers_out_of_reach(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
     let only = |name: &str| {
         let mut told = found.iter().filter(|f| is(f, name) && f.file.is_none());
@@ -311,7 +312,7 @@ fn handlers_out_of_reach(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
     }
 }
 
-/// Without a frequency nobody knows what tells instances apart.
+/// Without a valid frequency, it is unknown how instances differ.
 fn without_a_frequency(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
     let is_on = here.is_on;
     if found.iter().any(|f| is(f, "el-non-positive-period") && is_on(f)) {
@@ -319,7 +320,7 @@ fn without_a_frequency(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
     }
 }
 
-/// The output is there, under a name with a slip.
+/// The output is set, under a misspelled name.
 fn misspelt_outputs(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
     let (root, is_on) = (here.root, here.is_on);
     let slips: Vec<Span> = found
@@ -337,7 +338,7 @@ fn misspelt_outputs(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
     }
 }
 
-/// A path that is relative because its variable lacks the braces.
+/// A path is relative because its variable lacks the braces.
 fn variables_without_braces(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
     let is_on = here.is_on;
     let bare: HashMap<u32, Diagnostic> = found
@@ -366,7 +367,7 @@ fn variables_without_braces(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
     }
 }
 
-/// A prefix that nobody declares makes its elements unknown.
+/// An undeclared prefix makes its elements unknown.
 fn undeclared_prefixes(_: &Here<'_>, found: &mut Vec<Diagnostic>) {
     let undeclared: HashSet<u32> = found
         .iter()
@@ -378,7 +379,7 @@ fn undeclared_prefixes(_: &Here<'_>, found: &mut Vec<Diagnostic>) {
     });
 }
 
-/// What is missing behind a way that leads nowhere was meant to be led to.
+/// Nodes are unreachable because the transition meant to lead there has a wrong target.
 fn behind_ways_to_nowhere(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
     let is_on = here.is_on;
     if found.iter().any(|finding| is(finding, "unresolved-transition") && is_on(finding)) {
@@ -386,7 +387,7 @@ fn behind_ways_to_nowhere(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
     }
 }
 
-/// A way out whose name has the wrong case is no body of its action, and not missing.
+/// A transition element whose name has the wrong case is neither a body of its action nor missing.
 fn misspelt_ways(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
     let is_misspelt = |action: &Element<'_>| {
         action.elements().any(|child| {
@@ -404,7 +405,7 @@ fn misspelt_ways(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
     }
 }
 
-/// A way out inside the body of its action is not missing: its line has only moved there.
+/// A transition element inside the body of its action is not missing: it was only moved there.
 fn ways_inside_bodies(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
     const WAYS: [&str; 2] = ["ok", "error"];
     let moved = |action: &Element<'_>| {
@@ -415,7 +416,7 @@ fn ways_inside_bodies(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
     if around.0.is_empty() {
         return;
     }
-    // Both of them stand before an end tag that has moved.
+    // Both of them precede an end tag that was moved.
     let inside = here.actions().flat_map(Element::elements);
     let second: HashSet<Span> = inside
         .filter_map(|body| body.elements().filter(|child| WAYS.contains(&child.name())).nth(1))
@@ -437,7 +438,7 @@ fn ways_inside_bodies(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
     });
 }
 
-/// What properties name by a path with a slip is not where they say, and nor is what lies beside it.
+/// Files that properties name by a misspelled path are not found, and neither are those next to them.
 fn astray_by_properties(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
     let misspelt = |finding: &Diagnostic| {
         is(finding, "misspelt-path") && finding.file.is_some() && (here.is_on)(finding)
@@ -447,7 +448,7 @@ fn astray_by_properties(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
     }
 }
 
-/// Who has misspelt the property has not forgotten it.
+/// A misspelled property was not forgotten.
 fn misspelt_share_library(_: &Here<'_>, found: &mut Vec<Diagnostic>) {
     let libpath = |finding: &Diagnostic| {
         is(finding, "misspelt-oozie-property")
@@ -458,7 +459,7 @@ fn misspelt_share_library(_: &Here<'_>, found: &mut Vec<Diagnostic>) {
     }
 }
 
-/// What a definition misses because of a slip in its properties is told there.
+/// Names missing in a definition because of a slip in its properties are reported there.
 fn misnamed_in_properties(_: &Here<'_>, found: &mut Vec<Diagnostic>) {
     let misnamed: HashSet<String> = found
         .iter()
@@ -472,7 +473,7 @@ fn misnamed_in_properties(_: &Here<'_>, found: &mut Vec<Diagnostic>) {
     });
 }
 
-/// What properties name in a value of their own is told where they do.
+/// Missing names that a property's value refers to are reported in the properties.
 fn told_in_properties(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
     let is_on = here.is_on;
     let unresolved: HashSet<(String, String)> = found
@@ -490,7 +491,7 @@ fn told_in_properties(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
     found.retain(|finding| !(is(finding, "undefined-variable") && told(finding)));
 }
 
-/// Who has misspelt the key of the path has not given it.
+/// A misspelled key of the application path explains why the path is missing or wrong.
 fn misspelt_paths(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
     let is_on = here.is_on;
     if found.iter().any(|f| is(f, "application-path-leads-nowhere") && is_on(f)) {
@@ -498,7 +499,7 @@ fn misspelt_paths(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
     }
 }
 
-/// Where success is a failure and failure a success, the two were exchanged: that is one slip, or meant.
+/// If `ok` leads to failure and `error` to success, the two were swapped: that is one slip, or deliberate.
 fn exchanged_ways(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
     let (root, is_on) = (here.root, here.is_on);
     let killed: Vec<Span> = found
@@ -516,11 +517,11 @@ fn exchanged_ways(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
     }
 }
 
-/// What the schema misses at an action, rules of actions need not miss again.
+/// Parts of an action that the schema reports missing need no second finding by rules.
 fn missed_by_the_schema(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
     let missed = here.missed(found);
     let bodies = Apart::of_elements(here.actions()).around_any(&missed);
-    // That an action lacks something else does not make it capture its output.
+    // If an action merely lacks something else, findings about captured output still hold.
     let is_other = |finding: &&Diagnostic| {
         let explains = is(finding, "unknown-element") || is(finding, "action-without-body");
         explains && (here.is_on)(finding)
@@ -539,7 +540,7 @@ fn missed_by_the_schema(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
     });
 }
 
-/// A decision that lacks a way decides nothing yet.
+/// A decision that lacks a transition is incomplete.
 fn decisions_without_a_way(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
     let root = here.root;
     let missed = here.missed(found);
@@ -550,13 +551,13 @@ fn decisions_without_a_way(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
     });
 }
 
-/// What is no XML is no expression either.
+/// Where the XML is broken, so is the expression.
 fn no_expressions(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
     let broken = here.broken(found);
     found.retain(|finding| !(is(finding, "el-syntax-error") && broken.contains(&finding.span)));
 }
 
-/// A quote too many ends the attribute, and the expression in it.
+/// An extra quote ends the attribute, and the expression in it.
 fn torn_expressions(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
     let text = here.text;
     let broken = here.broken(found);
@@ -572,7 +573,7 @@ fn torn_expressions(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
     });
 }
 
-/// A node without its name, or under an element nobody knows, is what others lead to in vain.
+/// A node without its name, or with an unknown element, is the missing target of transitions.
 fn nodes_without_names(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
     let (root, is_on) = (here.root, here.is_on);
     let misnames = |finding: &Diagnostic| {
@@ -599,7 +600,8 @@ fn nodes_without_names(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
     }
 }
 
-/// Where every way of a decision leads to one node, and none to another with nearly its name, one has the wrong name.
+/// If all transitions of a decision lead to one node, and none to another with a similar name, one of them has the
+/// wrong target.
 fn decisions_of_one_way(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
     let is_on = here.is_on;
     let single = of_one_way(found, here.tree, is_on);
@@ -612,7 +614,7 @@ fn decisions_of_one_way(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
     }
 }
 
-/// What is no sign of an expression is told as such, once.
+/// Characters that are not allowed in expressions are reported as such, once.
 fn typographic_signs(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
     let is_on = here.is_on;
     let broken: Vec<Span> = found
@@ -626,7 +628,7 @@ fn typographic_signs(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
     });
 }
 
-/// A new name for an old thing: the old one is missing because the new one is there.
+/// An element is missing because its newer name is used.
 fn newer_names(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
     let (text, is_on) = (here.text, here.is_on);
     let newer =
@@ -636,7 +638,7 @@ fn newer_names(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
     if !newer.is_empty() {
         found.retain(|finding| {
             let old = is(finding, "missing-element") && finding.is_about("job-tracker");
-            // The element that lacks it begins shortly before the one that it has instead.
+            // The element that lacks it begins directly before the newer one.
             !(old
                 && newer.iter().any(|span| {
                     let between = text.get(finding.span.end as usize..span.start as usize);
@@ -646,7 +648,7 @@ fn newer_names(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
     }
 }
 
-/// A way that leads where it may not is missing where it should lead.
+/// A transition with a forbidden target is missing at its intended target.
 fn ways_astray(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
     let is_on = here.is_on;
     let astray = [
@@ -661,7 +663,7 @@ fn ways_astray(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
     }
 }
 
-/// Which of two nodes a way leads to is not known.
+/// If two nodes have the same name, the target of a transition is unknown.
 fn names_that_stand_twice(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
     let is_on = here.is_on;
     if found.iter().any(|finding| is(finding, "duplicate-node-name") && is_on(finding)) {

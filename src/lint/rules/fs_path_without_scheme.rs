@@ -19,7 +19,7 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
-    // It is looked for among all nodes.
+    // Computed once, since it searches all nodes.
     if default_name_node(facts) {
         return;
     }
@@ -30,7 +30,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         for (command, attribute) in operations(action) {
             let value = attribute.value();
             let word = value.text.trim();
-            // A variable at the beginning may bring one.
+            // A variable at the beginning may contain a scheme.
             let first = word.split('/').next().unwrap_or_default();
             let is_plain = !word.is_empty() && !first.contains(['$', '#', ':', '@', '%']);
             if command == "target" || !is_plain {

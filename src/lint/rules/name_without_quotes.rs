@@ -1,4 +1,4 @@
-//! Names that functions take as texts.
+//! Names without the quotes that functions and comparisons require.
 
 use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety};
 use crate::lint::facts::{has_default, is_given, starts};
@@ -39,7 +39,7 @@ const FUNCTIONS: [&str; 11] = [
     "coord:dataOut(",
 ];
 
-/// The names of actions, and of the events of a coordinator, which functions take in the same way.
+/// Returns the names of actions, and of the data events of a coordinator, which functions take in the same way.
 fn named(facts: &Facts<'_>) -> HashSet<String> {
     let events = facts.named(&["data-in", "data-out"]).into_iter();
     let events =
@@ -49,7 +49,7 @@ fn named(facts: &Facts<'_>) -> HashSet<String> {
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     compared(facts, out);
-    // Few definitions hand a function a plain name.
+    // Computed only on demand, since few definitions pass a bare name to a function.
     let named = LazyCell::new(|| named(facts));
     let calls = |text: &str| {
         let mut colons = memchr::memchr_iter(b':', text.as_bytes());
@@ -93,7 +93,8 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     }
 }
 
-/// A word that a variable is compared with, where whatever else it is compared with is in quotes, and that is read nowhere else.
+/// Reports a bare word that a variable is compared with, if the variable is also compared with quoted strings, and the
+/// word is not set and is read nowhere else.
 fn compared(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let mut quoted: HashSet<String> = HashSet::default();
     let mut bare: Vec<(String, String, Span)> = Vec::new();
@@ -142,10 +143,10 @@ fn compared(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     }
 }
 
-/// What compares two values.
+/// Comparison operators.
 const COMPARES: [&str; 4] = ["eq", "ne", "==", "!="];
 
-/// Whether this is the name of a variable, and no word of the language.
+/// Whether a word can be the name of a variable and is not a keyword.
 fn is_word(word: &str) -> bool {
     const LANGUAGE: [&str; 6] = ["empty", "false", "not", "null", "true", "instanceof"];
     word.starts_with(|c: char| c.is_ascii_alphabetic())
@@ -153,7 +154,7 @@ fn is_word(word: &str) -> bool {
         && !LANGUAGE.contains(&word)
 }
 
-/// The words of an expression, apart at blanks, braces and parentheses.
+/// Returns the words of an expression, split at blanks, braces and parentheses.
 fn words_of(text: &str, range: &Range<usize>) -> Vec<Range<usize>> {
     let parts = |c: char| c.is_whitespace() || matches!(c, '$' | '{' | '}' | '(' | ')' | ',');
     let (mut words, mut from) = (Vec::new(), range.start);
@@ -166,14 +167,14 @@ fn words_of(text: &str, range: &Range<usize>) -> Vec<Range<usize>> {
     words
 }
 
-/// Functions of times, with what they take as their last text.
+/// Functions for times, each with a predicate for its last argument.
 const OF_TIMES: [(&str, Wanted); 2] =
     [("coord:formatTime(", is_format), ("coord:dateOffset(", is_unit)];
 
-/// Whether a text is one that a function takes.
+/// Whether a text is a valid argument of a function.
 type Wanted = fn(&str) -> bool;
 
-/// The format or unit of a time without its quotes, in one expression.
+/// Returns the finding about an unquoted time format or unit in one expression.
 fn of_times(facts: &Facts<'_>, text: &Decoded<'_>, range: &Range<usize>) -> Option<Diagnostic> {
     let inner = &text.text[range.clone()];
     OF_TIMES.iter().find_map(|(function, is_wanted)| {
@@ -181,7 +182,7 @@ fn of_times(facts: &Facts<'_>, text: &Decoded<'_>, range: &Range<usize>) -> Opti
         let length = last_argument(&inner[start..])?;
         let argument = &inner[start..][length.clone()];
         let name = argument.trim();
-        // A property may be called so, and hold what is wanted.
+        // There may be a property with this name that contains a valid value.
         let is_given = facts.submission.get(name).is_some();
         if !is_wanted(name) || is_given {
             return None;
@@ -199,7 +200,7 @@ fn of_times(facts: &Facts<'_>, text: &Decoded<'_>, range: &Range<usize>) -> Opti
     })
 }
 
-/// Where the last argument of a call stands, of whose text this is what follows the opening parenthesis.
+/// Returns the range of the last argument of a call; `rest` is the text after the opening parenthesis.
 fn last_argument(rest: &str) -> Option<Range<usize>> {
     let mut depth = 0;
     let mut quote = None;
@@ -219,8 +220,8 @@ fn last_argument(rest: &str) -> Option<Range<usize>> {
     None
 }
 
-/// Whether a text is a format of times, and hardly the name of a variable: letters that stand for parts of a time, each of
-/// them more than once, with signs between them.
+/// Whether a text is a time format, and hardly the name of a variable: it consists of pattern letters, each more than
+/// once, with separators between them.
 fn is_format(text: &str) -> bool {
     let mut parts = text.split(['-', '_', '/', ':', '.', ' ']).filter(|part| !part.is_empty());
     let is_part = |part: &str| {
@@ -233,7 +234,7 @@ fn is_format(text: &str) -> bool {
     parts.clone().next().is_some() && parts.all(is_part)
 }
 
-/// Whether a text is the unit of an offset.
+/// Whether a text is the unit of a time offset.
 fn is_unit(text: &str) -> bool {
     ["YEAR", "MONTH", "DAY", "HOUR", "MINUTE"].contains(&text)
 }

@@ -1,4 +1,4 @@
-//! Variables that nobody defines.
+//! Variables that are not defined.
 
 use crate::diag::{Diagnostic, Edit, Fault, Fix, Group, Kind, Level, Safety, nearest, within};
 use crate::lint::facts::{Start, has_default, is_given, starts};
@@ -16,12 +16,12 @@ use foldhash::{HashMap, HashSet, HashSetExt};
 use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Names that are compared with unknown ones, in all, before nearest names are no longer looked for.
+/// Maximum total number of name comparisons, after which similar names are no longer searched for.
 const MOST_COMPARED: usize = 500_000;
-/// Slips in properties that are looked into: each look goes over the texts.
+/// Maximum number of slips in properties that are examined: each one searches the texts.
 const MOST_SLIPS: usize = 200;
 
-/// How often a name is read that is not a slip itself.
+/// Number of reads from which a name counts as right.
 const OFTEN: usize = Near::OFTEN;
 
 pub(super) static RULE: Rule = Rule {
@@ -41,7 +41,7 @@ pub(super) static RULE: Rule = Rule {
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     of_defaults(facts, out);
     let letters = letters::for_digits(&RULE.kind, facts, out);
-    // Without a submission, anything may come from there.
+    // Without a submission, any property may be set there.
     let all = starts(facts);
     if !all.iter().any(|start| start.is_whole) {
         let before = out.len();
@@ -65,7 +65,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         }
         return;
     }
-    // In an order of its own, so that of two names that are as near the same one is always offered.
+    // Sorted, so that among equally similar names, the same one is always suggested.
     let read: BTreeSet<&str> = facts.reads.iter().map(|read| read.name.as_str()).collect();
     let defaults: BTreeSet<&str> =
         read.iter().copied().filter(|name| has_default(facts, name)).collect();
@@ -75,13 +75,13 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         .unwrap_or_default();
     let own: Vec<&str> =
         defaults.iter().copied().chain(declared.iter().map(String::as_str)).collect();
-    // A slip in the properties is told of there.
+    // A slip in the properties is reported there.
     let ours: HashSet<&str> =
         read.iter().copied().chain(declared.iter().map(String::as_str)).collect();
     let told = misnamed(facts, &all, &ours, out);
     functions(facts, &all, &own, &told, out);
     dotted(facts, &all, out);
-    // A variable that is not given is told of where it is read.
+    // A missing variable is reported where it is read.
     handed_on(&RULE.kind, facts, false, out);
     let before = out.len();
     let mut patience = MOST_COMPARED;
@@ -135,7 +135,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         };
         found.push((finding, is_slip));
     }
-    // One may be forgotten; several are what whoever starts it gives with `-D`, unless it gives nearly all.
+    // A single one may be forgotten; several are probably set with `-D`, unless nearly all others are set.
     let variables = facts.reads.iter().filter(|read| read.how == How::Variable);
     let all_read: HashSet<&str> = variables.map(|read| read.name.as_str()).collect();
     let is_few =
@@ -150,11 +150,11 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     }
 }
 
-/// Whether a name is one of what is given for each run.
+/// Whether a name is that of a value set anew for each run, such as a date.
 fn is_of_time(name: &str) -> bool {
     const SHORT: [&str; 6] = ["day", "dt", "end", "run", "start", "ts"];
     const LONG: [&str; 4] = ["date", "time", "year", "month"];
-    // `vendor` has no end, and `startdt` has two words.
+    // Only whole words count: `vendor` does not contain `end`, but `startdt` consists of two words.
     fn is_made_of_short(word: &str) -> bool {
         SHORT.iter().any(|short| {
             word.strip_prefix(short).is_some_and(|rest| rest.is_empty() || is_made_of_short(rest))
@@ -178,7 +178,7 @@ fn is_of_time(name: &str) -> bool {
     })
 }
 
-/// Where the properties that start the definition set a name that nothing reads.
+/// Returns the place at which the properties that start the definition set this name, if it is never read.
 fn unread_key(
     facts: &Facts<'_>,
     start: &Start<'_>,
@@ -193,7 +193,7 @@ fn unread_key(
     Some((source.path.clone(), entry.name_span))
 }
 
-/// Defaults beside the definition under a name that nobody reads, next to one that is read and that nobody gives.
+/// Reports unread defaults next to the definition, with a name similar to one that is read and not set.
 fn of_defaults(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let Some(source) = facts.config_default().filter(|_| facts.workflow().is_some()) else {
         return;
@@ -223,7 +223,7 @@ fn of_defaults(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         let near = nearest(name, wanted.iter().copied());
         let near =
             near.filter(|near| within(near, name, 2).is_some() && letters(near) != letters(name));
-        // Of two that differ in capitals alone, neither is the better one: that they differ is the fault.
+        // If two names differ only in case, neither is preferable: the difference is the fault.
         let is_slip = |near: &str| {
             name.eq_ignore_ascii_case(near)
                 || is_slip(name, near, [&source.text, facts.tree.text()])
@@ -237,8 +237,8 @@ fn of_defaults(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     }
 }
 
-/// Names that are nearly one in the properties beside the definition. Nothing says that those start it, but they give
-/// most of what it reads.
+/// Reports names similar to one in the properties next to the definition. These are not known to start it, but set most
+/// of the names that it reads.
 fn near_by(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let letters = |text: &str| text.chars().filter(|c| !c.is_ascii_digit()).collect::<String>();
     let is_plural =
@@ -276,7 +276,7 @@ fn near_by(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 within(near, name, if name.len() < 8 { 1 } else { 2 }).is_some()
                     && letters(near) != letters(name)
                     && !is_plural(near, name)
-                    // One common name says little of what they start, unless it is all the rest.
+                    // A single common name proves little, unless it is the only other one.
                     && (common > 1
                         || name.eq_ignore_ascii_case(near)
                         || is_rest && name.len() > 7 && begin_alike(name, near))
@@ -301,7 +301,7 @@ fn near_by(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 told.insert(name);
                 continue;
             }
-            // Of two that are as likely, each is where the other is lacking.
+            // Both names are equally likely to be right, and each is missing where the other is used.
             let is_tie = within(near, name, 1).is_some()
                 && name.len() > if elsewhere { 5 } else { 7 }
                 && differ_in_a_word(name, near)
@@ -328,13 +328,13 @@ fn near_by(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     }
 }
 
-/// Names that are nearly one that the definition declares: whoever starts it knows the declared one.
+/// Reports names similar to a declared one: callers know the declared name.
 fn undeclared(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let Some((_, list)) = facts.parameters() else { return };
     let read: BTreeSet<&str> = facts.reads.iter().map(|read| read.name.as_str()).collect();
     let declared: BTreeSet<&str> = list.iter().map(|p| p.name.text.as_ref()).collect();
     let known: Vec<&str> = declared.iter().copied().filter(|name| name.len() > 4).collect();
-    // A parameter may be there for a sub-workflow that everything is handed on to.
+    // A parameter may be declared for a sub-workflow to which all properties are passed.
     let handed_on = facts.actions.iter().any(|action| action.kind() == "sub-workflow");
     if known.is_empty() {
         return;
@@ -347,9 +347,10 @@ fn undeclared(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             continue;
         }
         patience -= known.len();
-        // One that is read as well was written right elsewhere, so this has to be a slip of a word.
+        // If the declared name is also read, it is spelled right elsewhere, so the difference must be a misspelled
+        // word.
         let meant = |near: &str| match read.contains(near) {
-            // With other capitals, the declared one is right.
+            // If they differ only in case, the declared one is right.
             true if name.eq_ignore_ascii_case(near) => name.len() > 5,
             true => name.len() > 7 && differ_in_a_word(name, near) && is_slip(name, near, ["", ""]),
             false if !handed_on => true,
@@ -364,7 +365,7 @@ fn undeclared(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     }
 }
 
-/// What the addresses of a cluster and its queues are called nearly everywhere.
+/// The customary names of cluster addresses and queues.
 const CUSTOMARY: [&str; 8] = [
     "jobTracker",
     "job_tracker",
@@ -376,23 +377,23 @@ const CUSTOMARY: [&str; 8] = [
     "resource_manager",
 ];
 
-/// Addresses of the cluster under names that are nearly the customary ones.
+/// Reports variables for cluster addresses with names similar to the customary ones.
 fn customary(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
-    // Nearly every name is told apart before its place matters.
+    // Computed only on demand, since most names are ruled out before their place matters.
     let addresses = LazyCell::new(|| {
         let names = ["name-node", "job-tracker", "resource-manager"];
         let all = facts.workflow().map(|_| facts.named(&names)).into_iter().flatten();
         all.map(Element::span).collect::<Vec<Span>>()
     });
     let letters = |text: &str| text.to_ascii_lowercase().replace('_', "");
-    // Of several clusters each has a number.
+    // Several clusters are distinguished by numbers.
     let numbered = |name: &str| name.ends_with(|c: char| c.is_ascii_digit());
     let meant = |name: &str| {
         let near = CUSTOMARY.into_iter().find(|known| within(name, known, 1).is_some());
-        // Other capitals are a custom, too.
+        // Another case is a custom too.
         near.filter(|near| letters(near) != letters(name))
     };
-    // Most are read more than once.
+    // Cached, since most names are read more than once.
     let mut known: HashMap<&str, Option<&str>> = HashMap::default();
     for place in facts.reads.iter().filter(|read| read.how == How::Variable) {
         let name = place.name.as_str();
@@ -404,7 +405,7 @@ fn customary(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             let at = addresses.partition_point(|span| span.start <= place.span.start);
             at > 0 && addresses[at - 1].end >= place.span.end
         };
-        // With a letter behind it, it may be that of another cluster, or several; with a slip in it, it is the one.
+        // An extra letter at the end may mean another cluster, or several; a slip inside the name means this one.
         let is_slip =
             |near: &str| !name.starts_with(near) && !near.starts_with(name) && !name.ends_with('s');
         let near = near.filter(|near| is_slip(near) || is_inside());
@@ -414,7 +415,7 @@ fn customary(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     }
 }
 
-/// Keys of properties that are nearly a customary one which is not among them, and that nobody reads.
+/// Reports unread property keys that are similar to a customary one that is not set.
 fn customary_keys(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let letters = |text: &str| text.to_ascii_lowercase().replace('_', "");
     for (source, entries) in facts.property_files() {
@@ -426,13 +427,13 @@ fn customary_keys(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             else {
                 continue;
             };
-            // Whoever reads one of the two tells of it.
+            // If one of the two is read, it is reported there.
             let is_read = |name: &str| {
                 let variable = format!("${{{name}}}");
                 facts.files.texts().any(|text| text.text.contains(&variable))
                     || facts.submission.near.read.contains_key(name)
             };
-            // With a letter behind it, it may be that of another cluster.
+            // An extra letter at the end may mean another cluster.
             if name.starts_with(near) || is_read(name) || is_read(near) {
                 continue;
             }
@@ -453,7 +454,7 @@ fn undefined(place: Span, name: &str) -> Diagnostic {
     Diagnostic::new(&RULE.kind, place, message).of(Fault::Undefined).naming([name])
 }
 
-/// A read of a name that was most likely meant to be another one.
+/// Returns the finding about a name that most likely stands for another one.
 fn slip(place: &Read, near: &str, message: String) -> Diagnostic {
     let found = Diagnostic::new(&RULE.kind, place.span, message);
     likely_meant(place, near, found.naming([place.name.as_str()]))
@@ -467,14 +468,14 @@ fn likely_meant(place: &Read, near: &str, found: Diagnostic) -> Diagnostic {
     ))
 }
 
-/// Names that are read once and are nearly one that the definition reads again and again: whoever starts it gives that one.
+/// Reports names that are read once and are similar to one that is read repeatedly: callers set that one.
 fn odd_ones(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let mut counts: HashMap<&str, usize> = HashMap::default();
     for read in &facts.reads {
         *counts.entry(read.name.as_str()).or_default() += 1;
     }
     let near = &facts.submission.near.read;
-    // Other definitions near this one count as well, and properties that give most of what this one reads.
+    // Other definitions near this one count as well, and properties that set most of the names that it reads.
     let others = |name: &str| {
         let own = usize::from(counts.contains_key(name));
         near.get(name).copied().unwrap_or_default().saturating_sub(own)
@@ -489,7 +490,7 @@ fn odd_ones(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         .collect();
     let times = |name: &str| counts.get(name).copied().unwrap_or_default() + others(name);
     let is_often = |name: &&str| times(name) + if given.contains(name) { 2 } else { 0 } >= OFTEN;
-    // Most definitions have no odd name to compare with them.
+    // Computed only on demand, since most definitions have no odd name.
     let often: LazyCell<Vec<&str>, _> = LazyCell::new(|| {
         let own = counts.keys().copied();
         let elsewhere = facts.submission.near.often.iter().map(String::as_str);
@@ -498,7 +499,7 @@ fn odd_ones(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         all.into_iter().collect()
     });
     let letters = |text: &str| text.chars().filter(|c| !c.is_ascii_digit()).collect::<String>();
-    // One thing and several of it are two variables.
+    // A singular and its plural are two variables.
     let is_plural =
         |a: &str, b: &str| a.strip_suffix('s') == Some(b) || b.strip_suffix('s') == Some(a);
     let mut patience = MOST_COMPARED;
@@ -518,7 +519,7 @@ fn odd_ones(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 && letters(near) != letters(name)
                 && !is_plural(near, name)
                 && (differ_in_a_word(name, near) || name.eq_ignore_ascii_case(near))
-                // What only others read has to be the better name as well.
+                // A name that only other definitions read must also be the better spelling.
                 && (counts.get(near).is_some_and(|count| *count >= OFTEN)
                     || counts.contains_key(near) && given.contains(near) && name.len() > 7
                     || begin_alike(name, near) && is_slip(name, near, [facts.tree.text(), ""]))
@@ -532,7 +533,7 @@ fn odd_ones(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     }
 }
 
-/// Names that are read once, and nowhere near, with a slip in a word that names are made of.
+/// Reports names that are read once, and not in files nearby, with a misspelled common word.
 fn misspelt(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let mut counts: HashMap<&str, usize> = HashMap::default();
     for read in &facts.reads {
@@ -559,7 +560,8 @@ fn misspelt(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     }
 }
 
-/// Names that a function asks for and nobody gives, next to one that is given: a function fails for none of them.
+/// Reports names that a function reads and that are not set, if a similar one is: a function does not fail for a
+/// missing name.
 fn functions(
     facts: &Facts<'_>,
     all: &[Start<'_>],
@@ -578,7 +580,7 @@ fn functions(
         }
         let names = all.iter().flat_map(Start::names).chain(own.iter().copied());
         let near = nearest(name, names.take(patience).inspect(|_| patience -= 1));
-        // Numbered names and those with one word more are often optional.
+        // Numbered names and those with an additional word are often optional.
         let near = near.filter(|near| within(near, name, 2).is_some());
         let Some(near) = near else {
             out.extend(asked_elsewhere(facts, place, &mut patience));
@@ -593,8 +595,8 @@ fn functions(
     }
 }
 
-/// A name that a function asks for, with a slip of one that is asked for as well: whoever starts the definition may give
-/// that one, and not this one.
+/// Returns the finding about a name that a function reads, if it is a misspelling of another one that is read too:
+/// callers may set that one, and not this one.
 fn asked_elsewhere(facts: &Facts<'_>, place: &Read, patience: &mut usize) -> Option<Diagnostic> {
     let name = place.name.as_str();
     *patience = patience.checked_sub(facts.reads.len())?;
@@ -606,7 +608,7 @@ fn asked_elsewhere(facts: &Facts<'_>, place: &Read, patience: &mut usize) -> Opt
     is_slip.then(|| slip(place, near, message))
 }
 
-/// Names with a dot, which the server cannot read, that are a given one but for that.
+/// Reports names with a dot, which the server cannot read, that otherwise equal one that is set.
 fn dotted(facts: &Facts<'_>, all: &[Start<'_>], out: &mut Vec<Diagnostic>) {
     let plain = |name: &str| name.replace(['.', '-', '_'], "").to_ascii_lowercase();
     let given: LazyCell<BTreeMap<String, &str>, _> = LazyCell::new(|| {
@@ -620,15 +622,15 @@ fn dotted(facts: &Facts<'_>, all: &[Start<'_>], out: &mut Vec<Diagnostic>) {
     }
 }
 
-/// What is known of a variable.
+/// Whether a variable is set.
 enum Verdict<'f> {
     Given,
     Missing {
-        /// What was probably meant.
+        /// The name that was probably meant.
         near: Option<String>,
-        /// Somebody who does not give it.
+        /// A caller that does not set it.
         lacking: Start<'f>,
-        /// How many others do.
+        /// The number of other callers that do.
         of: usize,
     },
 }
@@ -644,7 +646,7 @@ fn judge<'f>(
     if has_default(facts, name) {
         return Verdict::Given;
     }
-    // Without an index of the tree, configurations near by stand for whoever may pass it.
+    // Without an index of the tree, configurations nearby stand for possible callers.
     if facts.submission.callers.is_empty() && is_given(facts, name) {
         return Verdict::Given;
     }
@@ -653,9 +655,9 @@ fn judge<'f>(
     let Some(first) = lacking.iter().find(|start| start.is_properties).or(lacking.first()) else {
         return Verdict::Given;
     };
-    // What whoever hands it on reads itself is told of there.
+    // If the caller that passes it on also reads it, it is reported there.
     let handing = first.path.filter(|_| !first.is_properties).and_then(|p| facts.files.text(p));
-    // Each look goes over a whole text.
+    // Each comparison searches a whole text.
     let handing = handing.filter(|source| *patience > source.text.len() / 1_024);
     if let Some(source) = handing {
         *patience -= source.text.len() / 1_024;
@@ -670,7 +672,7 @@ fn judge<'f>(
     let near = nearest(name, names);
     *patience -= compared;
     match near {
-        // Passed under another name that nobody reads: the slip may be in the definition that passes it.
+        // It is passed under another name, which is never read: the slip may be in the caller.
         Some(near)
             if !first.is_properties
                 && !read.contains(near)
@@ -679,28 +681,29 @@ fn judge<'f>(
         {
             Verdict::Given
         }
-        // A coordinator or parent that passes too little is told of there.
+        // If a coordinator or parent does not pass it, that is reported there.
         None if !first.is_properties => Verdict::Given,
         near => Verdict::Missing { near: near.map(str::to_owned), lacking: **first, of },
     }
 }
 
-/// Whether the slip is in the file that starts the definition, and not in the definition.
+/// Whether the slip is in the caller's file, and not in the definition.
 fn is_theirs(facts: &Facts<'_>, start: &Start<'_>, theirs: &str, ours: &str) -> bool {
     let text = start.path.and_then(|path| facts.files.text(path)).map_or("", |source| &source.text);
     let texts = [text, facts.tree.text()];
-    // Who has the name elsewhere knows how it is written.
+    // If the definition uses the caller's name elsewhere, that spelling is right.
     if theirs.len() > 3 && has_name(facts.tree.text(), theirs) {
         return false;
     }
-    // What it only hands on has been named elsewhere.
+    // A name that the caller merely passes on was chosen elsewhere.
     match text.contains(&format!(">{theirs}<")) {
         true => !is_slip(ours, theirs, texts),
         false => is_slip(theirs, ours, texts),
     }
 }
 
-/// Properties under a name that nobody reads and the definition does not declare, next to one that is read and not given.
+/// Reports properties with a name that is neither read nor declared, similar to one that is read and not set. Returns
+/// the names that are reported this way.
 fn misnamed<'f>(
     facts: &'f Facts<'_>,
     all: &[Start<'_>],
@@ -739,7 +742,7 @@ fn misnamed<'f>(
                 continue;
             }
             let near = nearest(name, names.filter(|other| !ours.contains(other)));
-            // What a function asks for may be missing; only what is nearly there is a slip.
+            // A name that a function reads may be missing; only a very similar one is a slip.
             let near = near.filter(|near| match place.how {
                 How::Function => within(near, name, 2).is_some() && differ_in_a_word(near, name),
                 _ => true,
@@ -758,13 +761,13 @@ fn misnamed<'f>(
                     && (other.text.contains(&format!("${{{}}}", entry.name))
                         || other.text.contains(&format!("'{}'", entry.name)))
             }) || source.text.contains(&format!("${{{}}}", entry.name));
-            // Of two names that nobody else has, the one that looks like a slip is told of.
+            // If neither name is used elsewhere, the one that looks like a slip is reported.
             let times = || facts.reads.iter().filter(|other| other.name == name).count();
             let theirs = is_slip(&entry.name, name, [&source.text, facts.tree.text()])
-                // Several places that agree know the name.
+                // If several places agree, their spelling is right.
                 || times() > 1
                     && !is_slip(name, &entry.name, [&source.text, facts.tree.text()]);
-            // What configurations near by have is no matter where those who start it are known.
+            // Configurations nearby do not matter if the callers are known.
             let known = facts.submission.callers.is_empty() && is_given(facts, name);
             if elsewhere || !theirs || known {
                 continue;

@@ -1,4 +1,4 @@
-//! Names of variables in texts that no expression reads.
+//! Variables without braces, which are plain text.
 
 use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety};
 use crate::lint::facts::{operations, starts};
@@ -23,9 +23,9 @@ pub(super) static RULE: Rule = Rule {
     check,
 };
 
-/// Elements that nearly always hold a variable.
+/// Elements whose text is nearly always a variable.
 const CLUSTER: [&str; 5] = ["name-node", "job-tracker", "resource-manager", "jdbc-url", "app-path"];
-/// Elements with a path, in which no shell replaces anything.
+/// Elements with a path, which no shell expands.
 const PATHS: [&str; 13] = [
     "archive",
     "chgrp",
@@ -41,9 +41,9 @@ const PATHS: [&str; 13] = [
     "touchz",
     "uri-template",
 ];
-/// What a template of a dataset is made of.
+/// The time parts of a URI template.
 const TIME: [&str; 5] = ["YEAR", "MONTH", "DAY", "HOUR", "MINUTE"];
-/// Elements whose text is for people or for other programs.
+/// Elements whose text is for human readers or for other programs.
 const WORDS: [&str; 8] =
     ["message", "description", "body", "subject", "command", "name", "class", "main-class"];
 
@@ -60,7 +60,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let is_plain = |byte: u8| {
         byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b' ' | b'\n' | b'\r' | b'\t')
     };
-    // Nearly every value is told apart before it is decoded.
+    // A fast path: most values are ruled out before they are decoded.
     let may_be_plain = |element: &Element<'_>| {
         let mut texts = element.children().filter(|child| child.kind() == NodeKind::Text);
         texts.all(|text| text.raw().bytes().all(|byte| is_plain(byte) || b"&#;".contains(&byte)))
@@ -73,7 +73,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let (said, variables) = with_stray_signs(facts);
     let half = half_open(facts, &said, variables, out);
     let said = said.into_iter().cloned();
-    // The name of an application tells its runs apart by what it holds.
+    // The name of an application may contain variables, to distinguish its runs.
     let named_by = facts.tree.root().and_then(|root| {
         let name = root.attributes().find(|attribute| attribute.qualified_name() == "name")?;
         Some((root, name.value()))
@@ -105,30 +105,30 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             let telling =
                 plain.contains('_') || plain.bytes().any(|byte| byte.is_ascii_uppercase());
             let is_value = of_cluster || element.name() == "value" && telling;
-            // A property that is called as its value hands its own name on.
+            // A property whose value equals its name passes its own name on.
             let same = || {
                 let own = element.parent().and_then(|property| property.child("name"));
                 own.is_some_and(|name| name.text().text.trim() == plain)
             };
-            // What takes a look at all neighbors comes last.
+            // The check that examines all neighbors comes last.
             let whole = is_value
                 && named(plain, false)
                 && match facts.submission.get(plain) {
                     Some(value) => value.trim() != plain,
-                    // The name of a variable is hardly that of a cluster.
+                    // A name that looks like a variable is hardly that of a cluster.
                     None => of_cluster && telling,
                 }
                 && !same();
             whole.then(|| (0..plain.len(), plain.to_owned()))
         });
         let Some((range, mut name)) = found else { continue };
-        // With other capitals, the one that there is was meant.
+        // If the case differs, the existing name is meant.
         if !known.contains(name.as_str())
             && let Some(meant) = known.iter().filter(|k| k.eq_ignore_ascii_case(&name)).min()
         {
             name = (*meant).to_owned();
         }
-        // In a coordinator or a bundle, `$${` is how `${` is written for whoever reads the value later.
+        // In a coordinator or a bundle, `$${` is an escaped `${`, for the program that reads the value later.
         let escapes = plain[range.start..].starts_with("$${") && facts.workflow().is_none();
         if escapes && name.is_empty() {
             continue;
@@ -144,7 +144,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             }
             false => format!("`{}` is text, not the variable `{name}`", &plain[range]),
         };
-        // A slip of the hand that goes through a file is one.
+        // The same slip throughout a file is one finding.
         let about = if name.is_empty() { "a stray sign" } else { facts.slice(span) };
         let finding = Diagnostic::new(&RULE.kind, span, message).about(about).likely();
         out.push(match name.is_empty() {
@@ -158,7 +158,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     }
 }
 
-/// Paths of file operations that begin with the bare name of a variable.
+/// Reports paths of file operations that begin with the bare name of a variable.
 fn paths(facts: &Facts<'_>, known: &HashSet<&str>, out: &mut Vec<Diagnostic>) {
     for (_, attribute) in facts.actions.iter().flat_map(operations) {
         let value = attribute.value();
@@ -179,7 +179,7 @@ fn paths(facts: &Facts<'_>, known: &HashSet<&str>, out: &mut Vec<Diagnostic>) {
     }
 }
 
-/// Calls of functions between the words of a text, with nothing around them that has them evaluated.
+/// Reports function calls inside a text that are not in an expression, so that they are not evaluated.
 fn calls_in_texts(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let prefixes: &[&str] = match facts.workflow() {
         Some(_) => &["wf", "fs", "hadoop", "hcat"],
@@ -203,7 +203,7 @@ fn calls_in_texts(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             if at < end || is_part || !plain[named..].starts_with('(') {
                 continue;
             }
-            // Braces and dollars before it are told of as such.
+            // Braces and dollar signs before it have findings of their own.
             let is_told = before[..at].ends_with(['$', '{', '#']) || before[..at].ends_with("$(");
             if is_told
                 || functions::named(&plain[at..named]).next().is_none()
@@ -234,7 +234,7 @@ fn calls_in_texts(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     }
 }
 
-/// Whether a place is in an expression, or behind the beginning of one that has no end.
+/// Whether a place is in an expression, or after the beginning of an unterminated one.
 fn is_inside(text: &str, at: usize) -> bool {
     let mut last = 0;
     for range in each_expression(text).take_while(|range| range.start < at) {
@@ -246,7 +246,7 @@ fn is_inside(text: &str, at: usize) -> bool {
     text[last..at].contains("${") || text[last..at].contains("#{")
 }
 
-/// The length of what begins with a parenthesis, up to the one that closes it.
+/// Returns the length of the text from an opening parenthesis to the matching one.
 fn balanced(text: &str) -> Option<usize> {
     let (mut depth, mut quote) = (0_usize, None);
     for (at, c) in text.char_indices().take(MOST_OF_A_CALL) {
@@ -264,7 +264,7 @@ fn balanced(text: &str) -> Option<usize> {
     None
 }
 
-/// The texts with a dollar or a brace outside of expressions, and how many expressions there are in all.
+/// Returns the texts with a dollar sign or a brace outside expressions, and the total number of expressions.
 fn with_stray_signs<'f, 'a>(facts: &'f Facts<'a>) -> (Vec<&'f (Element<'a>, Decoded<'a>)>, usize) {
     let (mut texts, mut variables) = (Vec::new(), 0);
     for text in facts.texts() {
@@ -286,8 +286,8 @@ fn with_stray_signs<'f, 'a>(facts: &'f Facts<'a>) -> (Vec<&'f (Element<'a>, Deco
     (texts, variables)
 }
 
-/// Variables with one of their signs forgotten, whether or not anything is known of them: `$name}`, and `{name}` alone.
-/// Where others are written so as well, they may be those of another program. The texts they are in.
+/// Reports variables that lack one character, whether or not they are known: `$name}`, and a lone `{name}`. If others
+/// are written in the same way, they may belong to another program. Returns the spans of the texts they are in.
 fn half_open(
     facts: &Facts<'_>,
     said: &[&(Element<'_>, Decoded<'_>)],
@@ -333,7 +333,7 @@ fn half_open(
             found.push((of_dollar.is_some(), text.span(), text.source(range), name.to_owned()));
         }
     }
-    // Of a template, all of them are written so.
+    // In a template, all of them are written this way.
     if found.len() > 1 || variables < ENOUGH_VARIABLES {
         return HashSet::default();
     }
@@ -350,14 +350,14 @@ fn half_open(
     found.into_iter().map(|(_, text, ..)| text).collect()
 }
 
-/// What says something to people alone.
+/// The element whose text is only for human readers.
 const DESCRIPTION: &str = "description";
-/// So long a call is looked through.
+/// Maximum length of a call that is examined, in characters.
 const MOST_OF_A_CALL: usize = 500;
-/// So many variables written in full tell that another one was meant to be.
+/// Number of correct variables from which an incomplete one counts as a slip.
 const ENOUGH_VARIABLES: usize = 3;
 
-/// Whether a text begins with a call of a function of Oozie.
+/// Whether a text begins with a call of an Oozie function.
 fn calls(text: &str) -> bool {
     ["wf:", "coord:", "hadoop:", "fs:", "hcat:"].iter().any(|prefix| {
         let name = text.strip_prefix(prefix).unwrap_or_default();
@@ -366,7 +366,8 @@ fn calls(text: &str) -> bool {
     })
 }
 
-/// The first place that looks like an expression and is none, with the name in it; a stray brace has no name.
+/// Returns the first range that looks like an expression and is not one, with the name in it; a stray brace has no
+/// name.
 fn forgotten(
     text: &str,
     of_cluster: bool,
@@ -386,7 +387,7 @@ fn forgotten(
             _ if rest.starts_with('(') => (1, true),
             _ => (0, false),
         };
-        // A call between the parentheses of a shell.
+        // A call in shell-style parentheses.
         if sign == "$" && rest.starts_with('(') && calls(&rest[1..]) {
             let closed = rest.find("))").map_or(rest.len(), |end| end + 2);
             let call = rest[1..closed].strip_suffix(')').unwrap_or(&rest[1..closed]);
@@ -405,11 +406,11 @@ fn forgotten(
         let name: String = rest[skipped..].chars().take_while(|c| letter(*c)).collect();
         let behind = &rest[skipped + name.len()..];
         let closed = !open || behind.starts_with(['}', ')']);
-        // A whole text between braces says more than a part of one.
+        // Braces around a whole text are stronger evidence than around a part.
         let whole = open && at == 0 && behind.len() == 1 && name.len() > 2;
-        // In a path, parentheses behind a dollar are those of a variable.
+        // In a path, parentheses after a dollar sign are meant as a variable.
         let in_path = of_path && rest.starts_with('(') && behind.starts_with(')');
-        // A path that is nothing but a name between braces is none, whatever sign stands before them.
+        // A path that consists only of a name in braces, even after another character, is meant as a variable.
         let sign = text[..at].strip_suffix(['%', '#', '@']);
         let alone = of_path && sign == Some("") && open && behind == "}" && name.len() > 2;
         let is_named = named(&name, whole) || of_cluster && at == 0 || in_path || alone;
@@ -420,7 +421,7 @@ fn forgotten(
         let start = if alone { at - 1 } else { at };
         return Some((start..end, name));
     }
-    // A second dollar in front of a variable, where none is wanted: in a pattern or for a shell one may be.
+    // An extra dollar sign before a variable. In a pattern or for a shell, it may be deliberate.
     let doubled = expressions.iter().find(|range| {
         let before = text[..range.start].strip_suffix('$');
         let name = text[range.start + 2..range.end].trim_end_matches('}').trim();
@@ -430,7 +431,7 @@ fn forgotten(
     if let Some(range) = doubled {
         return Some((range.start - 1..range.start, String::new()));
     }
-    // A brace behind an expression, where no other one was opened.
+    // An unmatched closing brace after an expression.
     let stray = expressions.iter().find(|range| text[range.end..].starts_with('}'))?;
     let count = |sign: u8| memchr::memchr_iter(sign, text.as_bytes()).filter(|at| !inside(*at));
     if count(b'}').count() <= count(b'{').count() {
