@@ -237,15 +237,17 @@ mod tests {
     #[test]
     fn what_is_hidden_is_in_no_line_of_a_diff() {
         let (before, after) = ("a=1\npw=open sesame\nb=2 \n", "a=1\npw=open sesame\nb=2\n");
-        let (old, new) = ([7..18], [7..18]);
-        let (diff, is_masked) = masked_diff("x", (before, &old), (after, &new));
+        let only = std::slice::from_ref::<std::ops::Range<usize>>;
+        let hidden = only(&(7..18));
+        let (diff, is_masked) = masked_diff("x", (before, hidden), (after, hidden));
         assert_eq!(diff, "--- a/x\n+++ b/x\n@@ -1,3 +1,3 @@\n a=1\n pw=***\n-b=2 \n+b=2\n");
         assert!(is_masked);
         let (before, after) = ("pw=open sesame \r\nb", "pw=open sesame\r\nb");
-        let (diff, _) = masked_diff("x", (before, &[3..14]), (after, &[3..14]));
+        let (diff, _) = masked_diff("x", (before, only(&(3..14))), (after, only(&(3..14))));
         assert!(diff.contains("-pw=*** \r\n+pw=***\r\n"), "{diff}");
         // A range over several lines leaves the line ends unmasked.
-        let (diff, _) = masked_diff("x", ("one\ntwo\nb", &[1..6]), ("one\ntwo\nc", &[1..6]));
+        let hidden = only(&(1..6));
+        let (diff, _) = masked_diff("x", ("one\ntwo\nb", hidden), ("one\ntwo\nc", hidden));
         assert!(diff.contains(" o***\n ***o\n-b\n"), "{diff}");
         let (diff, is_masked) = masked_diff("x", ("a\n", &[]), ("b\n", &[]));
         assert_eq!((diff.as_str(), is_masked), ("--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n", false));
