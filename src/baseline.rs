@@ -8,6 +8,7 @@
 //! line, so that it can be merged.
 
 use crate::check::{Finding, Report};
+use crate::text::MASK;
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
@@ -22,9 +23,6 @@ type Key = (String, String, String, String);
 /// Maximum length of the source text in a key, in bytes. Of a longer line only the part around the finding is used;
 /// otherwise one long line with many findings would be stored for each of them.
 const LONGEST_LINE: usize = 2_000;
-
-/// Replaces the value in the key of a finding.
-const MASK: &str = "***";
 
 /// The trimmed line of a finding, without the values that are `hidden` in its file: a baseline is kept in
 /// repositories, and a fingerprint in reports.

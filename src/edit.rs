@@ -5,6 +5,7 @@
 
 use crate::diag::{Edit, Fix};
 use crate::source::Span;
+use crate::text::MASK;
 use imara_diff::{Algorithm, Diff, Hunk, InternedInput, Token};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -139,9 +140,6 @@ pub type Hiding<'t> = (&'t str, &'t [Range<usize>]);
 pub fn masked_diff(path: &str, before: Hiding<'_>, after: Hiding<'_>) -> (String, bool) {
     hiding(&format!("a/{path}"), &format!("b/{path}"), before, after)
 }
-
-/// Replaces a hidden part of a line.
-const MASK: &str = "***";
 
 /// Returns the masked form of each line of a text, with its line end; `None` for a line without a hidden part.
 fn shown_lines((text, hidden): Hiding<'_>) -> Vec<Option<String>> {

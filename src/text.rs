@@ -10,6 +10,9 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io::Write;
 
+/// Replaces a hidden value, such as a secret, whatever its length.
+pub(crate) const MASK: &str = "***";
+
 /// Whether a character controls the output instead of being shown: a control character, one that changes the writing
 /// direction, or one that ends a line.
 pub fn steers(character: char) -> bool {

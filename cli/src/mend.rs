@@ -174,7 +174,7 @@ pub(super) fn show(
         if is_masked {
             let path = ankus::text::line(path);
             shell.say(format!(
-                "secrets of `{path}` are masked above, so that `patch` cannot apply this; `--fix` changes the file"
+                "the diff of `{path}` masks secrets, so `patch` cannot apply it; use `--fix` to change the file"
             ));
         }
     }

@@ -5,12 +5,9 @@
 //! was escaped, masked or cut.
 
 use crate::source::{Position, Source, Span};
-use crate::text;
+use crate::text::{self, MASK};
 use codespan_reporting::files::{Error, Files};
 use std::ops::Range;
-
-/// Replaces a hidden value, whatever its length.
-const MASK: &str = "***";
 
 /// Number of lines of an element shown below its first one.
 const BELOW: usize = 4;

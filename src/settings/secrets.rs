@@ -4,6 +4,7 @@
 //! secret: code that prints anything of a job or an application uses [`Secrets::shown`] for properties, and
 //! [`Masker::text`] for any other text.
 
+use crate::text::MASK;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -17,9 +18,6 @@ pub struct Secrets {
     /// Names in addition to the built-in ones, compared without case; `*` at either end is a wildcard.
     pub names: Vec<String>,
 }
-
-/// Replaces a masked value.
-pub(crate) const MASK: &str = "***";
 
 /// Parts of a name, by their first letter, that make its value a secret, wherever they occur.
 fn secret_parts(first: u8) -> &'static [&'static str] {

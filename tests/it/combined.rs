@@ -138,7 +138,7 @@ fn a_diff_shows_no_secret() {
     assert_eq!(code, 1, "{said}");
     assert!(out.contains("-user=ann\n") && out.contains(" dbPassword = ***\n"), "{out}");
     assert!(!format!("{out}{said}").contains("sesame"), "{out}{said}");
-    assert!(said.contains("secrets of `job.properties` are masked above"), "{said}");
+    assert!(said.contains("the diff of `job.properties` masks secrets"), "{said}");
     // Without one there is nothing to say, and the diff can be applied.
     let (_, out, said) = ankus(path, &["check", "--diff", "--select", "email-address-malformed"]);
     assert!(out.contains("+      <to>a@sample.org, b@sample.org</to>"), "{out}");
