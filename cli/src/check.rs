@@ -5,7 +5,7 @@ mod timing;
 pub(crate) mod unused;
 mod watch;
 
-use super::{Exit, Failure, Shell, mend, shellcheck};
+use super::{Exit, Failure, Shell, diffs, mend, shellcheck};
 use crate::properties::PropertyArguments;
 use ankus::baseline::{self, Baseline};
 use ankus::check::{self, Part, Report};
@@ -292,7 +292,8 @@ fn of_stdin(
         let text = mended.texts.get(&shown).unwrap_or(&loaded.source.text).clone();
         if arguments.diff {
             mended.texts.retain(|path, _| *path == shown);
-            mend::show(project, &loaded, given, &mended, shell)?;
+            let instead = Some("use `--fix` to change the text");
+            diffs::of_definition(project, &loaded, given, &mended.texts, instead, shell)?;
             return Ok(Looked::Nothing(Exit::fault_if(text != *loaded.source.text)));
         }
         // The fixed text is the result; the remaining findings go to stderr.

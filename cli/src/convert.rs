@@ -25,6 +25,7 @@ use ankus::carry::{
     report,
 };
 use ankus::check::{self, FileKind};
+use ankus::settings::secrets::Secrets;
 use ankus::source::Span;
 use ankus::syntax::properties::{Origin, Submission};
 use ankus::syntax::xml::Element;
@@ -145,7 +146,9 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
         outputs.extend(forms.iter().map(|form| form.output.clone()));
         let replaced = joined::replaced(units, joined);
         let accepted = &arguments.accept;
-        let files = Files { outputs: &outputs, forms: &forms, replaced: &replaced, accepted };
+        let secrets = &secrets_of(units);
+        let files =
+            Files { outputs: &outputs, forms: &forms, replaced: &replaced, accepted, secrets };
         stale = written::write_all(folder, &files, mode(&arguments), shell)?;
     }
     let proof = match &arguments.python {
@@ -181,6 +184,17 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
         return Err(Failure::new(search.failures.join("\n")).into());
     }
     Ok(Exit::fault_if(lost > 0 || stale > 0 || wrong > 0))
+}
+
+/// Returns the names of secrets in the settings of any of the definitions.
+fn secrets_of(units: &[Unit]) -> Secrets {
+    let all = units.iter().flat_map(|unit| {
+        let coordinator = unit.coordinator.as_ref().map(|(loaded, _)| loaded);
+        coordinator.into_iter().chain(&unit.workflow)
+    });
+    let names: BTreeSet<String> =
+        all.flat_map(|loaded| &loaded.settings.settings.secrets.names).cloned().collect();
+    Secrets { names: names.into_iter().collect() }
 }
 
 /// Returns what to do with files that differ.

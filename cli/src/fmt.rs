@@ -2,13 +2,13 @@
 
 use super::check::count_of;
 use super::check::unused::reads_stdin;
-use super::{Exit, Failure, Shell};
-use ankus::edit;
+use super::{Exit, Failure, Shell, diffs};
 use ankus::lint::style;
 use ankus::source::Source;
 use ankus::syntax::format::{Refusal, format};
-use ankus_project::{Given, LoadedSettings, write};
+use ankus_project::{Given, Loaded, LoadedSettings, Project, write};
 use rayon::prelude::*;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 #[derive(Debug, clap::Args)]
@@ -45,7 +45,9 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
                 Ok(Exit::fault_if(text != *loaded.source.text))
             }
             Ok(text) if arguments.diff => {
-                shell.out(edit::unified_diff(&loaded.found.shown, &loaded.source.text, &text))?;
+                if text != *loaded.source.text {
+                    show(&cache, &loaded, &none, &text, shell)?;
+                }
                 Ok(Exit::fault_if(text != *loaded.source.text))
             }
             Ok(text) => {
@@ -101,7 +103,8 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
                     if arguments.check {
                         shell.line(shown)?;
                     } else if arguments.diff {
-                        shell.out(edit::unified_diff(shown, &loaded.source.text, &text))?;
+                        let whole = cache.load(&loaded.found, &none, None)?;
+                        show(&cache, &whole, &none, &text, shell)?;
                     } else if let Some(bytes) = loaded.encoding.encode(&text) {
                         write::file(&loaded.found.path, &bytes)?;
                     } else {
@@ -128,6 +131,19 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
     shell.say(words.join(", "));
     let asked = arguments.check || arguments.diff;
     Ok(Exit::fault_if(refusals > 0 || (asked && changed > 0)))
+}
+
+/// Prints the changes to a definition.
+fn show(
+    project: &Project,
+    loaded: &Loaded,
+    given: &Given,
+    text: &str,
+    shell: &mut Shell,
+) -> miette::Result<()> {
+    let texts = BTreeMap::from([(loaded.found.shown.clone(), text.to_owned())]);
+    let instead = Some("without `--diff`, the file is changed");
+    diffs::of_definition(project, loaded, given, &texts, instead, shell)
 }
 
 fn limit(settings: &LoadedSettings) -> usize {

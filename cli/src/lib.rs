@@ -13,6 +13,7 @@ mod config;
 mod convert;
 mod coordinator;
 mod diff;
+mod diffs;
 mod doctor;
 mod eval;
 mod evaluated;

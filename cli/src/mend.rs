@@ -5,18 +5,17 @@
 
 use super::Shell;
 use super::check::count_of;
+use super::diffs::{self, checked};
 use ankus::baseline::Baseline;
 use ankus::check::{self, Finding, Outcome, Report};
 use ankus::diag::{Level, Safety};
-use ankus::edit;
 use ankus::files::{Entry, Files};
 use ankus::mend::{self, Mended, State};
 use ankus::source::Source;
 use ankus::syntax::xml::Tree;
-use ankus_project::{Found, Given, Loaded, Project, encoded, limits, seen_from, write};
+use ankus_project::{Found, Given, Loaded, Project, encoded, seen_from, write};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -99,86 +98,6 @@ pub(super) fn mended(
         })
     };
     mend::settle(&loaded.files, allowed, |files| state(files).unwrap_or_default())
-}
-
-/// Checks a definition whose files have the texts of a snapshot.
-fn checked<T>(
-    project: &Project,
-    loaded: &Loaded,
-    files: &Files,
-    given: &Given,
-    take: impl FnOnce(&check::Input<'_>, Outcome) -> T,
-) -> Option<T> {
-    let found = &loaded.found;
-    let source = files.text(&found.shown)?;
-    let submission = if found.kind.is_definition() {
-        let among = project.submission_among(given, &found.path, found.kind, files);
-        among.unwrap_or_default()
-    } else {
-        loaded.submission.clone()
-    };
-    let input = check::Input { source, submission: &submission, files, ..loaded.input() };
-    let outcome = limits::check_text(&input);
-    Some(take(&input, outcome))
-}
-
-/// Returns the ranges of secrets in the texts of a snapshot, by file and in order.
-fn secrets(
-    project: &Project,
-    loaded: &Loaded,
-    files: &Files,
-    given: &Given,
-    paths: &BTreeMap<String, String>,
-) -> BTreeMap<String, Vec<Range<usize>>> {
-    let told = checked(project, loaded, files, given, |_, outcome| outcome.secrets);
-    let mut all: BTreeMap<String, Vec<Range<usize>>> = BTreeMap::new();
-    for (path, span) in told.unwrap_or_default() {
-        all.entry(path).or_default().push(span.range());
-    }
-    for path in paths.keys() {
-        let Some(source) = files.text(path) else { continue };
-        let places = all.entry(path.clone()).or_default();
-        places.extend(loaded.settings.settings.secrets.places(&source.text));
-        places.sort_unstable_by_key(|range| (range.start, range.end));
-        let mut end = 0;
-        places.retain_mut(|range| {
-            range.start = range.start.max(end);
-            end = end.max(range.end);
-            range.start < range.end
-        });
-    }
-    all
-}
-
-/// Prints the changes that would be made, with secrets masked.
-pub(super) fn show(
-    project: &Project,
-    loaded: &Loaded,
-    given: &Given,
-    mended: &Mended,
-    shell: &mut Shell,
-) -> miette::Result<()> {
-    let mut after = loaded.files.clone();
-    for (path, text) in &mended.texts {
-        after.insert_text(path.clone(), text.clone());
-    }
-    let of = |files| secrets(project, loaded, files, given, &mended.texts);
-    let (old, new) = (of(&loaded.files), of(&after));
-    for (path, text) in &mended.texts {
-        let before = loaded.files.text(path).map_or("", |source| source.text.as_str());
-        let hidden =
-            |of: &'_ BTreeMap<String, Vec<Range<usize>>>| of.get(path).cloned().unwrap_or_default();
-        let (diff, is_masked) =
-            edit::masked_diff(path, (before, &hidden(&old)), (text, &hidden(&new)));
-        shell.out(diff)?;
-        if is_masked {
-            let path = ankus::text::line(path);
-            shell.say(format!(
-                "the diff of `{path}` masks secrets, so `patch` cannot apply it; use `--fix` to change the file"
-            ));
-        }
-    }
-    Ok(())
 }
 
 impl Work<'_> {
@@ -266,7 +185,8 @@ impl Work<'_> {
                 shell.say(format!("mended {what} in {path}"));
             }
         } else {
-            show(self.project, loaded, self.given, mended, shell)?;
+            let instead = Some("use `--fix` to change the file");
+            diffs::of_definition(self.project, loaded, self.given, &mended.texts, instead, shell)?;
         }
         changed.extend(mended.texts.clone());
         Ok(())

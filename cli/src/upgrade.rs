@@ -1,13 +1,13 @@
 //! `ankus upgrade`.
 
 use super::check::count_of;
-use super::{Exit, Failure, Shell, mend};
+use super::{Exit, Failure, Shell, diffs, mend};
 use ankus::diag::Safety;
-use ankus::edit;
 use ankus::emit::upgrade::{Remark, upgrade};
 use ankus::settings::{Rating, Settings};
 use ankus::source::Source;
 use ankus_project::{Given, write};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -74,7 +74,10 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
         }
         upgraded += 1;
         if arguments.diff {
-            shell.out(edit::unified_diff(&found.shown, &before.text, &text))?;
+            mend::set_text(&mut loaded, before.text.to_string());
+            let texts = BTreeMap::from([(found.shown.clone(), text)]);
+            let instead = Some("without `--diff`, the file is changed");
+            diffs::of_definition(&cache, &loaded, &properties, &texts, instead, shell)?;
             continue;
         }
         let Some(bytes) = loaded.encoding.encode(&text) else {

@@ -145,6 +145,40 @@ fn a_diff_shows_no_secret() {
     assert!(!said.contains("masked"), "{said}");
 }
 
+/// All commands that print a diff mask the same secrets.
+#[test]
+fn no_command_shows_a_secret_in_a_diff() {
+    let flow = "<workflow-app name=\"w\" xmlns=\"uri:oozie:workflow:0.4\"><start to=\"a\"/>
+<action name=\"a\"><hive2 xmlns=\"uri:oozie:hive2-action:0.1\"><job-tracker>rm</job-tracker><name-node>hdfs://nn</name-node>
+<jdbc-url>jdbc:hive2://h/d;password=sesame1</jdbc-url><password>sesame2</password><script>s.hql</script></hive2>
+<ok to=\"b\"/><error to=\"end\"/></action><action name=\"b\"><shell xmlns=\"uri:oozie:shell-action:0.2\"><exec>x.sh</exec>
+<argument>--password</argument>
+<argument>sesame3</argument>
+<env-var>DB_PASSWORD=sesame4</env-var></shell><ok to=\"end\"/><error to=\"end\"/></action>
+<end name=\"end\"/></workflow-app>
+";
+    let folder = folder(&[("workflow.xml", flow.as_bytes())]);
+    let path = folder.path();
+    for command in [["fmt", "--diff"], ["upgrade", "--diff"]] {
+        let (code, out, said) = ankus(path, &command);
+        assert!(code == 1 && out.contains("***"), "{command:?}: {out}{said}");
+        assert!(!format!("{out}{said}").contains("sesame"), "{command:?}: {out}{said}");
+        let masked = "the diff of `workflow.xml` masks secrets, so `patch` cannot apply it; without `--diff`, the file is changed";
+        assert!(said.contains(masked), "{command:?}: {said}");
+        assert_eq!(bytes(path, "workflow.xml"), flow.as_bytes());
+    }
+    // What a conversion writes has no secret, but what was added to it may have one.
+    let convert = ["convert", "--to", "airflow", "--allow", "*", "-o", "out", "."];
+    ankus(path, &convert);
+    let name = "out/dags/w.py";
+    let text = String::from_utf8(bytes(path, name)).expect("text");
+    assert!(!text.contains("sesame"), "{text}");
+    std::fs::write(path.join(name), text + "\nconnect(password=\"sesame5\")\n").expect("a file");
+    let (_, out, said) = ankus(path, &[&convert[..], &["--diff"]].concat());
+    assert!(out.contains("-connect(password=\"***\")"), "{out}{said}");
+    assert!(!format!("{out}{said}").contains("sesame"), "{out}{said}");
+}
+
 /// Of the files of one application either all are changed, or none.
 #[cfg(unix)]
 #[test]

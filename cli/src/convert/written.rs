@@ -3,10 +3,10 @@
 //! A manifest next to the files has the hash of each file as it was written. A file with another hash was edited.
 
 use crate::check::count_of;
-use crate::{Failure, Shell};
+use crate::{Failure, Shell, diffs};
 use ankus::carry::Output;
 use ankus::carry::airflow::site::Form;
-use ankus::edit;
+use ankus::settings::secrets::Secrets;
 use ankus::source::SIZE_LIMIT;
 use ankus_project::{Tree, write};
 use std::collections::{BTreeMap, BTreeSet};
@@ -43,6 +43,8 @@ pub(super) struct Files<'a> {
     pub(super) replaced: &'a [(String, String)],
     /// Edited files that stay as they are, as named by the user; `*` for all.
     pub(super) accepted: &'a [String],
+    /// What is a secret in them.
+    pub(super) secrets: &'a Secrets,
 }
 
 impl Files<'_> {
@@ -117,7 +119,7 @@ pub(super) fn write_all(
             }
             (Standing::Edited(old), None) => {
                 if mode != Mode::Check {
-                    shell.out(edit::unified_diff(&output.path, &old, &output.text))?;
+                    diffs::of_text(&output.path, &old, &output.text, files.secrets, shell)?;
                 }
                 edited += 1;
                 left_alone.insert(&output.path);
@@ -128,7 +130,7 @@ pub(super) fn write_all(
                 written += 1;
                 match mode {
                     Mode::Diff => {
-                        shell.out(edit::unified_diff(&output.path, &old, &output.text))?;
+                        diffs::of_text(&output.path, &old, &output.text, files.secrets, shell)?;
                     }
                     Mode::Write => {
                         disk.write(&path, &output.text)?;
