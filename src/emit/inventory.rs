@@ -10,6 +10,7 @@ use crate::check::{FileKind, FileReport, Finding};
 use crate::diag::Level;
 use crate::files::{self, folder_of};
 use crate::lint::reads::expressions;
+use crate::source::Span;
 use crate::syntax::properties::Submission;
 use crate::syntax::xml::{Element, Tree};
 use crate::text::{self, line};
@@ -85,6 +86,21 @@ pub struct Application {
     pub levels: [usize; 3],
     /// Number of findings by rule of the migration group.
     pub migration: BTreeMap<&'static str, usize>,
+    /// Its findings in other files, which it may share with other applications.
+    pub beside: BTreeSet<Beside>,
+}
+
+/// A finding in a file that is not the definition, such as its properties.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Beside {
+    /// The path of the file.
+    pub path: String,
+    /// The rule.
+    pub rule: &'static str,
+    /// Where it is.
+    pub span: Span,
+    /// What it says.
+    pub message: String,
 }
 
 impl Application {
@@ -117,6 +133,7 @@ impl Application {
             findings: BTreeMap::new(),
             levels: [0; 3],
             migration: BTreeMap::new(),
+            beside: BTreeSet::new(),
         };
         for finding in findings {
             let rule = finding.diagnostic.kind.name;
@@ -125,6 +142,11 @@ impl Application {
                 continue;
             }
             *application.findings.entry(rule).or_default() += 1;
+            if finding.path != file.path {
+                let (span, message) = (finding.diagnostic.span, finding.diagnostic.message.clone());
+                let beside = Beside { path: finding.path.clone(), rule, span, message };
+                application.beside.insert(beside);
+            }
             application.levels[match finding.level {
                 Level::Error => 0,
                 Level::Warning => 1,
@@ -287,9 +309,19 @@ impl Inventory {
         })
     }
 
-    /// Findings: number of findings and of definitions.
+    /// Findings: number of findings and of definitions. A finding in a file that several definitions share is one.
     pub fn findings(&self) -> Vec<(&str, usize, usize)> {
-        self.totals(|app| app.findings.iter().map(|(name, count)| (*name, *count)).collect())
+        let mut rows =
+            self.totals(|app| app.findings.iter().map(|(name, count)| (*name, *count)).collect());
+        let mut seen = BTreeSet::new();
+        for beside in self.applications.iter().flat_map(|app| &app.beside) {
+            let row = rows.iter_mut().find(|(name, ..)| *name == beside.rule);
+            if let (false, Some((_, count, _))) = (seen.insert(beside), row) {
+                *count -= 1;
+            }
+        }
+        rows.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));
+        rows
     }
 
     /// Features that another engine lacks: number of findings and of definitions.

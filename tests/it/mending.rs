@@ -319,6 +319,30 @@ fn an_estate_is_listed() {
     assert!(checked.iter().all(|rule| surveyed.contains(rule)), "{checked:?} {surveyed:?}");
 }
 
+/// A finding in properties that start several definitions is one.
+#[test]
+fn an_estate_counts_a_shared_finding_once() {
+    let folder = folder();
+    let path = folder.path();
+    let flow = text(path, "workflow.xml");
+    for name in ["one.xml", "two.xml"] {
+        std::fs::write(path.join(name), &flow).expect("a file");
+    }
+    let given = "a=1\na=1\n";
+    std::fs::write(path.join("job.properties"), given).expect("a file");
+    let count = |arguments: &[&str]| {
+        let (_, out, talk) = ankus(path, arguments);
+        let value: serde_json::Value = serde_json::from_str(&out).expect(&talk);
+        let all = value["findings"].as_array().expect("findings").clone();
+        let rule = "duplicate-property-key";
+        let row = all.iter().find(|row| row["name"] == rule).map(|row| row["count"].as_u64());
+        row.unwrap_or(Some(all.iter().filter(|finding| finding["rule"] == rule).count() as u64))
+    };
+    let checked = count(&["check", ".", "--format", "json", "--exit-zero"]);
+    assert_eq!(checked, Some(1));
+    assert_eq!(count(&["inventory", ".", "--format", "json"]), checked);
+}
+
 /// The page in a real browser, if there is one: a click sorts a table, another one reverses the order.
 #[test]
 fn tables_of_an_estate_sort() {

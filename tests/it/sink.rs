@@ -335,6 +335,7 @@ proptest! {
             findings: [("a-rule", 1)].into(),
             levels: [1, 0, 0],
             migration: [("a-rule", 1)].into(),
+            beside: [].into(),
         };
         let inventory = Inventory::new((0..3).map(application).collect());
         let human = inventory::human(&inventory);
