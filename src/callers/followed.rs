@@ -253,9 +253,9 @@ impl<'d> Followed<'d> {
                 true => Some(call.name.to_owned()),
                 false => self.patience.nearest(own_name, beside()).map(str::to_owned),
             };
-            // Values of properties must not be shown.
+            // Values of properties must not be shown, except where in the tree they lead.
             let uri = if call.uri.contains("${") { call.uri.clone() } else { uri };
-            return Some(Lost { span: call.span, uri, near });
+            return Some(Lost { span: call.span, uri, wanted: path, near });
         }
         None
     }
@@ -301,9 +301,10 @@ impl<'d> Followed<'d> {
         })?;
         // A folder that another call names is not meant here.
         let means = |other: &Call| parts_of(&other.uri).contains(&near);
+        let wanted = file.map_or(written.to_owned(), |file| format!("{written}/{file}"));
         let uri = if call.uri.contains("${") { call.uri.clone() } else { uri.clone() };
         let is_free = !starter.calls.iter().any(means);
-        is_free.then(|| Lost { span: call.span, uri, near: Some(near.to_owned()) })
+        is_free.then(|| Lost { span: call.span, uri, wanted, near: Some(near.to_owned()) })
     }
 
     /// Reports a path that ends like that of a definition but leads to another folder than the definition's, relative
@@ -356,8 +357,9 @@ impl<'d> Followed<'d> {
                 None if elsewhere && laid_out() => below.join("/"),
                 None => return None,
             };
+            let wanted = written.last().map_or(String::new(), |last| (*last).to_owned());
             let uri = if call.uri.contains("${") { call.uri.clone() } else { uri };
-            return Some(Lost { span: call.span, uri, near: Some(near) });
+            return Some(Lost { span: call.span, uri, wanted, near: Some(near) });
         }
         None
     }

@@ -390,8 +390,27 @@ pub struct Lost {
     pub span: Span,
     /// The path as written.
     pub uri: String,
+    /// Where the path leads: a path in the tree, or the end of the one on the cluster.
+    pub wanted: String,
     /// The existing folder that was probably meant.
     pub near: Option<String>,
+}
+
+impl Lost {
+    /// Returns how a message names the path.
+    pub fn words(&self) -> String {
+        path_in_words(&self.uri, &self.wanted)
+    }
+}
+
+/// Returns how a message names a path that leads nowhere: as written, with the place that was looked at if a property
+/// hides the end of the path.
+pub fn path_in_words(written: &str, wanted: &str) -> String {
+    let last = written.trim().trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+    match last.contains("${") && !wanted.is_empty() {
+        true => format!("`{written}`, which leads to `{wanted}`"),
+        false => format!("`{written}`"),
+    }
 }
 
 /// The properties of a submission: merged layers, in which later ones override earlier ones.

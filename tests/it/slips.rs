@@ -852,3 +852,29 @@ fn what_is_handed_on_keeps_its_name() {
     );
     assert!(found.contains("the workflow needs `YEAR`") && found.lines().count() == 1, "{found}");
 }
+
+/// A property hides which path was looked for, so the message says where in the tree it leads.
+#[test]
+fn a_path_in_a_property_is_told_with_the_place_that_it_leads_to() {
+    let given = GIVEN.replace("apps/daily\nstart", "apps/daily/load.xml\nstart");
+    let found = told(&[("daily/coordinator.xml", DAILY), ("daily/job.properties", &given)]);
+    assert_eq!(
+        found,
+        "daily/job.properties:3:11: warning: there is no workflow at `${appFolder}`, which leads to `daily/load.xml` [workflow-not-found]\n"
+    );
+    let parent = "<workflow-app name='w' xmlns='uri:oozie:workflow:0.5'><start to='sub'/><action name='sub'>
+  <sub-workflow><app-path>${loadFlow}</app-path></sub-workflow>
+  <ok to='end'/><error to='bad'/></action><kill name='bad'><message>bad</message></kill><end name='end'/></workflow-app>";
+    let given = "nameNode=hdfs://nn:8020\njobTracker=rm:8032\ninputFolder=/in\n\
+        loadFlow=${nameNode}/apps/sales/laod\noozie.wf.application.path=${nameNode}/apps/sales\n";
+    let found = told(&[
+        ("sales/workflow.xml", parent),
+        ("sales/load/workflow.xml", SHELL),
+        ("sales/load/say.sh", "echo"),
+        ("sales/job.properties", given),
+    ]);
+    assert_eq!(
+        found,
+        "sales/job.properties:4:10: warning: there is no workflow at `${loadFlow}`, which leads to `sales/laod` [subworkflow-not-found]\n"
+    );
+}

@@ -20,7 +20,7 @@ use crate::ir::coordinator::{self as ir, Coordinator, Member};
 use crate::lint::reads;
 use crate::slips::{self, is_in_declaration};
 use crate::source::{Source, Span};
-use crate::syntax::properties::{self, Submission};
+use crate::syntax::properties::{self, Submission, path_in_words};
 use crate::syntax::xml::Tree;
 
 /// Maximum number of parts of a path, from its end, that are searched for near a definition.
@@ -93,7 +93,7 @@ impl<'f> Around<'f> {
     /// Returns the error about the path at a place, if it was followed and led nowhere, with a similar name.
     fn lost(&self, span: Span, what: &str) -> Option<(String, Option<String>)> {
         let lost = self.submission.lost.iter().find(|lost| lost.span == span)?;
-        Some((format!("there is no {what} at `{}`", lost.uri), lost.near.clone()))
+        Some((format!("there is no {what} at {}", lost.words()), lost.near.clone()))
     }
 
     /// Returns the names of the properties that the definition is started with, for each caller that is fully known.
@@ -130,23 +130,22 @@ impl<'f> Around<'f> {
         reads::of_plain(path, 0).iter().any(|read| !is_known(&read.name))
     }
 
-    /// Whether an application path lies within the submitted application, whose folder is this one, and does not exist.
-    fn is_absent(&self, uri: &str, key: &str, name: &str) -> bool {
-        let Some(application) = self.submission.get(key) else { return false };
+    /// Returns the path in the tree to which an application path leads, if it lies within the submitted application,
+    /// whose folder is this one, and does not exist.
+    fn absent(&self, uri: &str, key: &str, name: &str) -> Option<String> {
+        let application = self.submission.get(key)?;
         let application = match application.strip_suffix(".xml") {
             Some(_) => folder_of(application),
             None => application.trim_end_matches('/'),
         };
-        let Some(rest) = uri.strip_prefix(application) else { return false };
-        let Some(inside) = rest.strip_prefix('/').filter(|rest| !rest.contains("${")) else {
-            return false;
-        };
-        let Some(here) = join(folder_of(self.path), inside.trim_end_matches('/')) else {
-            return false;
-        };
-        let absent = |path: &str| self.files.presence(path) == Presence::Absent;
-        absent(&here)
-            || join(&here, name).is_some_and(|file| !here.ends_with(".xml") && absent(&file))
+        let rest = uri.strip_prefix(application)?;
+        let inside = rest.strip_prefix('/').filter(|rest| !rest.contains("${"))?;
+        let here = join(folder_of(self.path), inside.trim_end_matches('/'))?;
+        let is_absent = |path: &str| self.files.presence(path) == Presence::Absent;
+        if is_absent(&here) {
+            return Some(here);
+        }
+        join(&here, name).filter(|file| !here.ends_with(".xml") && is_absent(file))
     }
 }
 
@@ -223,13 +222,15 @@ fn absent_workflow(
         true => Some(own_name),
         false => beside::near(around, path.as_str(), "workflow-app"),
     };
-    let message = format!("there is no workflow at `{}`", path.as_str());
-    let found = finding(&k::WORKFLOW_NOT_FOUND, path.span(), message);
+    let told = |wanted: &str| {
+        let words = path_in_words(path.as_str(), wanted);
+        finding(&k::WORKFLOW_NOT_FOUND, path.span(), format!("there is no workflow at {words}"))
+    };
     let key = "oozie.coord.application.path";
     if let Some(near) = near {
-        out.push(found.likely().did_you_mean(near));
-    } else if computed.is_some_and(|uri| around.is_absent(uri, key, "workflow.xml")) {
-        out.push(super::at_origin(around, path, "the workflow is named here", found));
+        out.push(told("").likely().did_you_mean(near));
+    } else if let Some(wanted) = computed.and_then(|uri| around.absent(uri, key, "workflow.xml")) {
+        out.push(super::at_origin(around, path, "the workflow is named here", told(&wanted)));
     }
 }
 
@@ -274,17 +275,20 @@ pub fn bundle(
             // The path may be right for a workflow, but is wrong here.
             let workflow = around.find(uri, "workflow.xml").is_some();
             let key = "oozie.bundle.application.path";
+            let absent = || around.absent(uri, key, "coordinator.xml");
+            let told = |wanted: &str| {
+                format!("there is no coordinator at {}", path_in_words(path.as_str(), wanted))
+            };
             let (message, near) = match around.lost(path.span(), "coordinator") {
                 Some(lost) => lost,
-                None if around.is_absent(uri, key, "coordinator.xml") => {
-                    (format!("there is no coordinator at `{}`", path.as_str()), None)
-                }
-                None => {
-                    let near = beside::near(around, path.as_str(), "coordinator-app");
-                    let Some(near) = near else { continue };
-                    let message = format!("there is no coordinator at `{}`", path.as_str());
-                    (message, Some(near.to_owned()))
-                }
+                None => match absent() {
+                    Some(wanted) => (told(&wanted), None),
+                    None => {
+                        let near = beside::near(around, path.as_str(), "coordinator-app");
+                        let Some(near) = near else { continue };
+                        (told(""), Some(near.to_owned()))
+                    }
+                },
             };
             let found = finding(&k::BUNDLE_APP_PATH_NOT_FOUND, path.span(), message);
             let found = match workflow {

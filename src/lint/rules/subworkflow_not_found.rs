@@ -27,7 +27,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     for action in facts.actions.iter().filter(|action| action.is(&["sub-workflow"])) {
         let Some(path) = action.text("app-path") else { continue };
         if let Some(lost) = facts.submission.lost.iter().find(|lost| lost.span == path.span()) {
-            let message = format!("there is no workflow at `{}`", lost.uri);
+            let message = format!("there is no workflow at {}", lost.words());
             let finding = Diagnostic::new(&RULE.kind, path.span(), message);
             // If the path comes from a property, the finding goes there.
             let finding = match Said::at(facts, &path) {
