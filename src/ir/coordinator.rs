@@ -47,6 +47,8 @@ pub struct Coordinator {
     pub app_path: Option<Scalar>,
     /// Configuration of the workflow.
     pub configuration: Vec<Property>,
+    /// Span of the name of the configuration's tag, if the workflow has a configuration.
+    pub configuration_tag: Option<Span>,
     /// The SLA block.
     pub sla: Option<Sla>,
 }
@@ -219,6 +221,9 @@ pub fn coordinator(tree: &Tree) -> Coordinator {
         logic_names: parts().filter_map(|part| attribute(part, "name")).collect(),
         app_path: workflow.and_then(|workflow| text(workflow, "app-path")),
         configuration: properties(workflow),
+        configuration_tag: workflow
+            .and_then(|workflow| workflow.child("configuration"))
+            .map(|configuration| configuration.name_span()),
         sla: info.map(|info| Sla {
             tag: info.name_span(),
             namespace: info.namespace().to_owned(),

@@ -878,3 +878,31 @@ fn a_path_in_a_property_is_told_with_the_place_that_it_leads_to() {
         "sales/job.properties:4:10: warning: there is no workflow at `${loadFlow}`, which leads to `sales/laod` [subworkflow-not-found]\n"
     );
 }
+
+/// A property that is missing is told where its neighbors are passed.
+#[test]
+fn a_missing_property_is_told_at_the_configuration() {
+    let flow = SHELL.replace("${inputFolder}", "${inputFolder} ${region}");
+    let tell = |daily: &str| {
+        told(&[
+            ("here/workflow.xml", &flow),
+            ("here/say.sh", "echo"),
+            ("here/coordinator.xml", daily),
+            ("here/job.properties", GIVEN),
+        ])
+    };
+    let words = "warning: the workflow needs `region`, but nothing passes it [workflow-parameters-missing]\n";
+    assert_eq!(tell(DAILY), format!("here/coordinator.xml:3:55: {words}"));
+    // Without a configuration, the path of the workflow is all there is.
+    let start = DAILY.find("<configuration>").expect("it has one");
+    let end = DAILY.find("</workflow>").expect("it has one");
+    let given = GIVEN.to_owned() + "inputFolder=/in\n";
+    let daily = DAILY[..start].to_owned() + &DAILY[end..];
+    let found = told(&[
+        ("here/workflow.xml", &flow),
+        ("here/say.sh", "echo"),
+        ("here/coordinator.xml", &daily),
+        ("here/job.properties", &given),
+    ]);
+    assert_eq!(found, format!("here/coordinator.xml:3:31: {words}"));
+}

@@ -10,7 +10,7 @@ use super::finding;
 use super::kinds as k;
 use crate::budget;
 use crate::diag::{Diagnostic, Fault, Patience, within};
-use crate::files::{folder_of, join};
+use crate::files::{folder_of, join, name_of};
 use crate::ir::Scalar;
 use crate::ir::coordinator::Coordinator;
 use crate::lint::reads::{self, How, Read};
@@ -305,9 +305,9 @@ impl<'p> Passing<'p> {
         };
         let help = match near.or(slip.map(Scalar::as_str)) {
             Some(near) => format!("it is passed `{near}`"),
-            None => "add it to the `configuration` of the workflow".to_owned(),
+            None => self.where_to_add(),
         };
-        let place = slip.map_or_else(|| self.path_span(), Scalar::span);
+        let place = slip.map_or_else(|| self.place_to_add(), Scalar::span);
         let found = finding(&k::WORKFLOW_PARAMETERS_MISSING, place, message).naming([name]);
         let found = if slip.is_none() { found.of(Fault::NotPassed) } else { found };
         found.note_in(self.workflow.path.clone(), wanted.span, wanted.words).help(help)
@@ -341,6 +341,23 @@ impl<'p> Passing<'p> {
         let entries = properties::parse(&source.text).entries;
         let found = torn(&k::WORKFLOW_PARAMETERS_MISSING, source, &entries, name, left)?;
         Some(found.note_in(self.around.path, self.path_span(), "the workflow is started here"))
+    }
+
+    /// Returns the place where a property would be added in the coordinator: in the workflow's configuration, if it
+    /// passes some already.
+    fn place_to_add(&self) -> Span {
+        let passes = !self.written.configuration.is_empty();
+        self.written.configuration_tag.filter(|_| passes).unwrap_or_else(|| self.path_span())
+    }
+
+    /// Returns where a property may be added, in words: all properties of a coordinator are passed on to its workflow.
+    fn where_to_add(&self) -> String {
+        match self.starters.as_slice() {
+            [(start, _)] if start.ends_with(".properties") => {
+                format!("add it to the `configuration` of the workflow, or to `{}`", name_of(start))
+            }
+            _ => "add it to the `configuration` of the workflow".to_owned(),
+        }
     }
 
     /// Returns the span of the workflow's path.
