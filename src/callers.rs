@@ -7,7 +7,7 @@
 use crate::diag::within;
 use crate::files::{folder_of, join, name_of};
 use crate::source::Span;
-use crate::syntax::properties::{self, Caller, Lost, Near};
+use crate::syntax::properties::{self, Alike, Caller, Lost, Near};
 use crate::syntax::xml::{Element, Tree};
 use foldhash::{HashMap, HashMapExt, HashSet};
 use memchr::memmem;
@@ -20,9 +20,11 @@ mod followed;
 mod kinds;
 mod launched;
 mod near;
+mod sources;
 
 use followed::{Followed, split};
 use kinds::{KEYS, Kind, NAMES, ROOTS, meant};
+use sources::Sources;
 
 /// Maximum number of callers kept per definition.
 const MOST_CALLERS: usize = 64;
@@ -71,6 +73,8 @@ pub struct Index {
     astray: bool,
     /// The paths of scripts and jars by file name, by top folder.
     scripts: BTreeMap<String, Scripts>,
+    /// The classes whose sources are in the tree, by top folder.
+    sources: BTreeMap<String, Sources>,
     /// The top folders whose definitions have nearly all of their scripts beside them.
     keeping: HashSet<String>,
     /// The top folders in which exactly one script is missing beside its definition.
@@ -98,6 +102,8 @@ pub struct Gathering {
     starters: Vec<Starter>,
     /// Paths of scripts and jars.
     scripts: Vec<String>,
+    /// Paths of sources of classes.
+    sources: Vec<String>,
     /// Scripts beside a definition that it names, as pairs of definition and script.
     named: Vec<(String, String)>,
     /// Names of properties that a script sets for a job it starts, as pairs of script and name.
@@ -131,6 +137,8 @@ impl Gathering {
     pub fn file(&mut self, path: &str) {
         if SCRIPTS.iter().any(|end| path.ends_with(end)) {
             self.scripts.push(path.to_owned());
+        } else if sources::is_source(path) {
+            self.sources.push(path.to_owned());
         }
     }
 
@@ -260,6 +268,7 @@ impl Gathering {
         self.others.extend(other.others.iter().map(|(path, name)| (path.clone(), *name)));
         self.starters.extend(other.starters.iter().cloned());
         self.scripts.extend(other.scripts.iter().cloned());
+        self.sources.extend(other.sources.iter().cloned());
         self.named.extend(other.named.iter().cloned());
         self.launched.extend(other.launched.iter().cloned());
         self.read.extend(other.read.iter().cloned());
@@ -268,7 +277,10 @@ impl Gathering {
 
     /// Whether nothing was gathered.
     pub fn is_empty(&self) -> bool {
-        self.definitions.is_empty() && self.starters.is_empty() && self.scripts.is_empty()
+        self.definitions.is_empty()
+            && self.starters.is_empty()
+            && self.scripts.is_empty()
+            && self.sources.is_empty()
     }
 
     /// Resolves every call.
@@ -284,6 +296,8 @@ impl Gathering {
         let followed = Followed::new(&self.roots, &self.definitions, &self.starters);
         // If some definition is above all top folders, every script belongs to its folder as well.
         let above = self.definitions.iter().any(|path| top(path, followed.common).is_none());
+        let tops: HashSet<&str> =
+            self.definitions.iter().filter_map(|path| top(path, common)).collect();
         for script in &self.scripts {
             let top = top(script, followed.common);
             for top in [top, Some("").filter(|_| above && top.is_some())].into_iter().flatten() {
@@ -293,6 +307,14 @@ impl Gathering {
             if top.is_none() {
                 let of_name = index.scripts.entry(String::new()).or_default();
                 of_name.entry(name_of(script).to_owned()).or_default().insert(script.clone());
+            }
+        }
+        for source in &self.sources {
+            let top = top(source, followed.common);
+            // A folder without definitions belongs to the same repository as those that have some.
+            let is_apart = top.is_some_and(|top| tops.contains(top));
+            for top in [top, Some("").filter(|_| above || !is_apart)].into_iter().flatten() {
+                index.sources.entry(top.to_owned()).or_default().add(source);
             }
         }
         let there: HashSet<&str> = self.scripts.iter().map(String::as_str).collect();
@@ -408,6 +430,7 @@ impl Index {
                 path
             }));
         }
+        self.sources.values_mut().for_each(|sources| sources.each_path(seen));
         self.here = here;
         self
     }
@@ -438,6 +461,50 @@ impl Index {
     /// The scripts and jars in the same top folder as a definition.
     pub fn scripts_near(&self, path: &str) -> Option<&Scripts> {
         self.scripts.get(top(&self.whole(path), self.common).unwrap_or_default())
+    }
+
+    /// The classes whose sources are in the same top folder as a definition, or if there are none, in folders without
+    /// definitions.
+    fn sources_near(&self, path: &str) -> Option<&Sources> {
+        let whole = self.whole(path);
+        let top = top(&whole, self.common).unwrap_or_default();
+        self.sources.get(top).or_else(|| self.sources.get(""))
+    }
+
+    /// A number that changes with the classes near a definition.
+    pub fn number_of_classes_near(&self, path: &str) -> u64 {
+        self.sources_near(path).map_or(0, Sources::number)
+    }
+
+    /// The classes that the text of a definition names and that have no source near it, if others there have a similar name;
+    /// `values` are all known values of the properties that the text refers to.
+    pub fn classes_alike<'v>(
+        &self,
+        path: &str,
+        text: &str,
+        values: impl Fn(&str) -> Vec<&'v str>,
+    ) -> BTreeMap<String, Alike> {
+        let mut all = BTreeMap::new();
+        let Some(sources) = self.sources_near(path) else { return all };
+        // The last one names classes in configurations: of mappers, reducers and others.
+        for tag in ["<main-class>", "<class>", ".class</name>"] {
+            for at in memmem::find_iter(text.as_bytes(), tag).take(MOST_NAMED) {
+                let mut rest = &text[at + tag.len()..];
+                if tag.ends_with("name>") {
+                    let Some(value) = rest.trim_start().strip_prefix("<value>") else { continue };
+                    rest = value;
+                }
+                let named = rest.split('<').next().unwrap_or_default().trim();
+                let name = named.strip_prefix("${").and_then(|rest| rest.strip_suffix('}'));
+                let classes = name.map_or_else(|| vec![named], |name| values(name.trim()));
+                for class in classes.into_iter().map(str::trim) {
+                    if !class.contains('$') && !all.contains_key(class) {
+                        all.extend(sources.alike(class).map(|alike| (class.to_owned(), alike)));
+                    }
+                }
+            }
+        }
+        all
     }
 
     /// Whether definitions near this one keep their scripts beside them, rather than having a build put them there.

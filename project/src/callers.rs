@@ -11,7 +11,7 @@ use ankus::callers::{Gathering, Index};
 use ankus::check::{FileKind, recognize};
 use ankus::files::{Entry, folder_of};
 use ankus::source::{self, Source};
-use ankus::syntax::properties::{self, Origin};
+use ankus::syntax::properties::{self, Origin, Submission};
 use foldhash::{HashSet, HashSetExt};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
@@ -20,6 +20,8 @@ use std::sync::Arc;
 
 /// Maximum number of files of a tree that are examined.
 const MOST_FILES: usize = 50_000;
+/// Maximum number of values of one property that are followed.
+const MOST_VALUES: usize = 16;
 /// Maximum number of files of a repository that is searched for callers of a part of it.
 const MOST_AROUND: usize = 10_000;
 
@@ -347,15 +349,50 @@ impl Project {
         }
         loaded.submission.starts = starts;
         paths.extend(loaded.submission.near.properties.iter().cloned());
-        for path in paths {
-            if loaded.files.text(&path).is_some() {
-                continue;
-            }
-            if let Some(source) = side(looks, &path) {
-                loaded.files.insert(path, Entry::Text(source));
-            }
+        add_texts(loaded, paths, looks);
+        add_named(&index, loaded, looks);
+    }
+}
+
+/// Adds the texts of files.
+fn add_texts(loaded: &mut Loaded, paths: Vec<String>, looks: Looks<'_>) {
+    for path in paths {
+        if loaded.files.text(&path).is_none()
+            && let Some(source) = side(looks, &path)
+        {
+            loaded.files.insert(path, Entry::Text(source));
         }
     }
+}
+
+/// Adds the texts of files that a definition names through its properties, whose values are known only with its callers:
+/// the sources of classes with similar names.
+fn add_named(index: &Index, loaded: &mut Loaded, looks: Looks<'_>) {
+    let own = loaded.found.shown.clone();
+    let submission = &loaded.submission;
+    let near = submission.near.properties.iter().filter_map(|path| loaded.files.text(path));
+    let near: Vec<_> = near.flat_map(|source| properties::parse(&source.text).entries).collect();
+    let values = |name: &str| {
+        let mut all = values_of(submission, name);
+        let near = near.iter().filter(|entry| entry.name == name);
+        all.extend(near.map(|entry| entry.value.as_str()).take(MOST_VALUES));
+        all
+    };
+    let classes = index.classes_alike(&own, &loaded.source.text, values);
+    let paths: Vec<String> =
+        classes.values().flat_map(|alike| alike.sources.iter().cloned()).collect();
+    loaded.submission.classes = classes;
+    add_texts(loaded, paths, looks);
+}
+
+/// Returns all values that a property of a definition has by its submission and its callers.
+fn values_of<'s>(submission: &'s Submission, name: &str) -> Vec<&'s str> {
+    let callers = submission.callers.iter().filter_map(|caller| caller.values.get(name));
+    let mut all: Vec<&str> = submission.get(name).into_iter().collect();
+    all.extend(callers.map(String::as_str).take(MOST_VALUES));
+    all.sort_unstable();
+    all.dedup();
+    all
 }
 
 /// Returns the text of a file that starts a definition, or is started by one.

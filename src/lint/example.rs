@@ -164,6 +164,8 @@ impl Example {
             index.started_by(path).map(|(file, caller)| (caller.span, file.to_owned())).collect();
         starts.sort();
         submission.starts = starts;
+        let value = |name: &str| submission.get(name).into_iter().collect();
+        submission.classes = index.classes_alike(path, &self.files[0].1, value);
         submission
     }
 
@@ -173,7 +175,8 @@ impl Example {
         for (path, text) in &self.files {
             match path.ends_with(".xml") {
                 true => gathering.xml(path, text),
-                false => gathering.properties(path, text),
+                false if path.ends_with(".properties") => gathering.properties(path, text),
+                false => gathering.file(path),
             }
         }
         gathering.index()

@@ -413,6 +413,15 @@ pub fn path_in_words(written: &str, wanted: &str) -> String {
     }
 }
 
+/// What the sources of a tree say about a class that they do not have.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Alike {
+    /// Classes with a similar name.
+    pub classes: Vec<String>,
+    /// The sources of these, in the same order, and others that may define the class itself.
+    pub sources: Vec<String>,
+}
+
 /// The properties of a submission: merged layers, in which later ones override earlier ones.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Submission {
@@ -435,6 +444,8 @@ pub struct Submission {
     pub may_have_parent: bool,
     /// Paths of the scripts and jars in the tree that have the names of its own; `None` if they were not searched for.
     pub scripts: Option<std::collections::BTreeSet<String>>,
+    /// The classes that it names and that have no source in the tree, if others have a similar name there.
+    pub classes: BTreeMap<String, Alike>,
     /// Whether the definitions of the tree have nearly all of their scripts beside them.
     pub keeps_scripts: bool,
     /// Whether exactly one of the scripts of all definitions in the tree is missing.

@@ -906,3 +906,73 @@ fn a_missing_property_is_told_at_the_configuration() {
     ]);
     assert_eq!(found, format!("here/coordinator.xml:3:31: {words}"));
 }
+
+/// The sources of the tree show how a main class is spelled.
+#[test]
+fn a_main_class_is_compared_with_the_sources() {
+    let flow = |class: &str| {
+        format!(
+            "<workflow-app name='w' xmlns='uri:oozie:workflow:0.5'><start to='a'/><action name='a'>
+  <java><job-tracker>rm:8032</job-tracker><name-node>hdfs://nn</name-node>
+  <main-class>{class}</main-class></java><ok to='end'/><error to='bad'/></action>
+  <kill name='bad'><message>bad</message></kill><end name='end'/></workflow-app>"
+        )
+    };
+    let tell = |class: &str, source: (&str, &str), given: &str| {
+        told(&[
+            ("pom.xml", "<project/>"),
+            ("app/oozie/workflow.xml", &flow(class)),
+            ("app/oozie/job.properties", given),
+            source,
+        ])
+    };
+    let given = "oozie.wf.application.path=/apps/x\nmainClass=com.acme.load.Dialy\n";
+    let words = "warning: no source here has the class";
+    for source in [
+        (
+            "app/src/main/java/com/acme/load/Daily.java",
+            "package com.acme.load;\npublic class Daily {}\n",
+        ),
+        (
+            "app/src/main/scala/com/acme/load/Daily.scala",
+            "package com.acme.load\nobject Daily extends App\n",
+        ),
+        ("app/src/main/kotlin/com/acme/load/Daily.kt", "package com.acme.load\nobject Daily {}\n"),
+    ] {
+        for (class, found) in [
+            ("com.acme.load.Daily", String::new()),
+            ("org.other.Dialy", String::new()),
+            ("com.acme.load.Monthly", String::new()),
+            (
+                "com.acme.load.Dialy",
+                format!(
+                    "app/oozie/workflow.xml:3:15: {words} `com.acme.load.Dialy` [misspelt-class-name]\n"
+                ),
+            ),
+            (
+                "com.acme.laod.Daily",
+                format!(
+                    "app/oozie/workflow.xml:3:15: {words} `com.acme.laod.Daily` [misspelt-class-name]\n"
+                ),
+            ),
+            (
+                "com.acme.Daily",
+                format!(
+                    "app/oozie/workflow.xml:3:15: {words} `com.acme.Daily` [misspelt-class-name]\n"
+                ),
+            ),
+            (
+                "${mainClass}",
+                format!(
+                    "app/oozie/job.properties:2:11: {words} that is the value of `mainClass` [misspelt-class-name]\n"
+                ),
+            ),
+        ] {
+            assert_eq!(tell(class, source, given), found, "{class} {}", source.0);
+        }
+    }
+    // A source may define more than its name says.
+    let both = "package com.acme.load\nobject Daily\nobject Dialy\n";
+    let source = ("app/src/main/scala/com/acme/load/Daily.scala", both);
+    assert_eq!(tell("com.acme.load.Dialy", source, given), "");
+}

@@ -348,6 +348,7 @@ impl Root {
         let launched = index.launched_near(shown);
         let strays = index.has_strays();
         let near = (strays, index.scripts_near(shown), keeps, launched, index.near(shown));
+        let near = (index.number_of_classes_near(shown), near);
         hashed(&(index.of(shown), index.lost(shown), started, near))
     }
 

@@ -84,6 +84,7 @@ mod many_kill_nodes;
 mod mapreduce_api_mixed;
 mod mapreduce_output_missing;
 mod missing_application_file;
+mod misspelt_class_name;
 mod misspelt_distcp_option;
 mod misspelt_hadoop_property;
 mod misspelt_home_folder;
@@ -272,6 +273,7 @@ pub(super) static ALL: &[&Rule] = &[
     &malformed_class_name::RULE,
     &mapreduce_api_mixed::RULE,
     &mapreduce_output_missing::RULE,
+    &misspelt_class_name::RULE,
     &misspelt_distcp_option::RULE,
     &misspelt_spark_option::RULE,
     &misspelt_sqoop_option::RULE,
