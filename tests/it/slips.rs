@@ -976,3 +976,23 @@ fn a_main_class_is_compared_with_the_sources() {
     let source = ("app/src/main/scala/com/acme/load/Daily.scala", both);
     assert_eq!(tell("com.acme.load.Dialy", source, given), "");
 }
+
+/// The only coordinator in the folder has a number in its name, and the properties name it without.
+#[test]
+fn a_path_without_the_number_of_the_file() {
+    let given = GIVEN.replace("apps/daily\n", "apps/daily/coordinator.xml\n");
+    let given = given.replace("appFolder=${nameNode}/apps/daily/coordinator.xml", "appFolder=/x");
+    let tell = |name: &str| {
+        told(&[
+            (name, DAILY),
+            ("daily/job.properties", &given),
+            ("daily/workflow.xml", SHELL),
+            ("daily/say.sh", ""),
+        ])
+    };
+    assert_eq!(tell("daily/coordinator.xml"), "");
+    assert_eq!(
+        tell("daily/coordinator1.xml"),
+        "daily/job.properties:6:30: warning: there is no `coordinator.xml` here [application-path-leads-nowhere]\n"
+    );
+}

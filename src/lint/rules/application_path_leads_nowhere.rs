@@ -123,6 +123,8 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             let only = (leads_here && here(NAMES[index]) == Some(true)).then_some(NAMES[index]);
             let Some(near) = near.or(only) else { continue };
             (format!("there is no `{last}` here"), format!("did you mean `{near}`?"))
+        } else if let Some(near) = numbered(facts, index, last) {
+            (format!("there is no `{last}` here"), format!("did you mean `{near}`?"))
         } else if own_name == last || NAMES.contains(&last) && own_name == files::name_of(folder) {
             // The folder is this one, but has only definitions of other kinds.
             let others: Vec<usize> = (0..3).filter(|at| here(NAMES[*at]) == Some(true)).collect();
@@ -145,6 +147,25 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         let finding = Diagnostic::new(&RULE.kind, entry.value_span, message.0);
         out.push(finding.likely().help(message.1).in_file(source.path.clone()));
     }
+}
+
+/// Returns the name of the only definition here of the kind that a path names, if the path ends with a default file name
+/// and that definition has the same name with a number.
+fn numbered<'f>(facts: &'f Facts<'_>, index: usize, last: &str) -> Option<&'f str> {
+    if last != NAMES[index] {
+        return None;
+    }
+    let own = facts.folder();
+    let tag = format!("<{}-app", KINDS[index]);
+    let beside = facts.files.texts().filter(|source| files::folder_of(&source.path) == own);
+    let mut same =
+        beside.filter(|source| source.path.ends_with(".xml") && source.text.contains(&tag));
+    let (Some(only), None) = (same.next(), same.next()) else { return None };
+    let name = files::name_of(&only.path);
+    let number = name.strip_suffix(".xml")?.strip_prefix(KINDS[index])?;
+    let digits = number.trim_start_matches(['-', '_', '.']);
+    let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    is_number.then_some(name)
 }
 
 /// Reports a path that ends with the misspelled file name of this definition, in properties elsewhere in the tree.
