@@ -10,6 +10,7 @@ use ankus::analysis::Analysis;
 use ankus::callers::{Gathering, Index};
 use ankus::check::{FileKind, recognize};
 use ankus::files::{Entry, folder_of};
+use ankus::lint::script_paths;
 use ankus::source::{self, Source};
 use ankus::syntax::properties::{self, Origin, Submission};
 use foldhash::{HashSet, HashSetExt};
@@ -20,7 +21,7 @@ use std::sync::Arc;
 
 /// Maximum number of files of a tree that are examined.
 const MOST_FILES: usize = 50_000;
-/// Maximum number of values of one property that are followed.
+/// Maximum number of values of one property, and of scripts of one definition, that are followed.
 const MOST_VALUES: usize = 16;
 /// Maximum number of files of a repository that is searched for callers of a part of it.
 const MOST_AROUND: usize = 10_000;
@@ -366,7 +367,7 @@ fn add_texts(loaded: &mut Loaded, paths: Vec<String>, looks: Looks<'_>) {
 }
 
 /// Adds the texts of files that a definition names through its properties, whose values are known only with its callers:
-/// the sources of classes with similar names.
+/// scripts, and the sources of classes with similar names.
 fn add_named(index: &Index, loaded: &mut Loaded, looks: Looks<'_>) {
     let own = loaded.found.shown.clone();
     let submission = &loaded.submission;
@@ -379,10 +380,24 @@ fn add_named(index: &Index, loaded: &mut Loaded, looks: Looks<'_>) {
         all
     };
     let classes = index.classes_alike(&own, &loaded.source.text, values);
-    let paths: Vec<String> =
+    let mut paths: Vec<String> =
         classes.values().flat_map(|alike| alike.sources.iter().cloned()).collect();
+    paths.extend(scripts_of(&loaded.source.text, &own, submission));
     loaded.submission.classes = classes;
     add_texts(loaded, paths, looks);
+}
+
+/// Returns the paths of scripts that a definition names through properties only.
+fn scripts_of(text: &str, own: &str, submission: &Submission) -> Vec<String> {
+    let tag = "<script>";
+    let mut paths = Vec::new();
+    for (at, _) in text.match_indices(tag).take(MOST_VALUES) {
+        let named = text[at + tag.len()..].split(['<', '#']).next().unwrap_or_default().trim();
+        if named.contains("${") {
+            paths.extend(script_paths(named, own, submission));
+        }
+    }
+    paths
 }
 
 /// Returns all values that a property of a definition has by its submission and its callers.

@@ -4,9 +4,10 @@ use super::facts::{Action, Facts, is_open};
 use super::reads;
 use crate::callers::{beside_application, resolved};
 use crate::diag::within;
-use crate::files::folder_of;
+use crate::files::{folder_of, join};
 use crate::slips::{differ_in_a_word, has_name, is_slip};
 use crate::source::{Source, Span};
+use crate::syntax::properties::Submission;
 use crate::syntax::xml::Decoded;
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -40,19 +41,9 @@ impl<'a> Script<'a> {
     pub(super) fn of(facts: &Facts<'a>, action: &Action<'a>) -> Option<Script<'a>> {
         let named = action.text("script")?;
         let path = named.text.split('#').next().unwrap_or_default();
-        // Part of its name may come from a property.
-        let path = match is_open(path) {
-            true => resolved(path, &values_of(facts, path)),
-            false => path.to_owned(),
-        };
-        // The application path shows how an absolute path maps to local files.
-        let found = match path.starts_with('/') || path.contains("://") {
-            true => facts.submission.get("oozie.wf.application.path").and_then(|own| {
-                beside_application(&path, &resolved(own, &values_of(facts, own)), facts.path)
-            }),
-            false => facts.beside(&path),
-        };
-        let source = facts.files.text(&found.filter(|found| !is_open(found))?)?;
+        let mut found = paths_of(path, facts.path, facts.submission).into_iter();
+        let (found, None) = (found.next(), found.next()) else { return None };
+        let source = facts.files.text(&found?)?;
         Script::read(action, named, source)
     }
 
@@ -169,13 +160,58 @@ impl<'a> Script<'a> {
     }
 }
 
-/// Returns the properties that a text refers to, with the values that they are submitted with.
-fn values_of(facts: &Facts<'_>, text: &str) -> BTreeMap<String, String> {
+/// Returns the paths in the tree to which the path of a script leads, for all ways of starting the definition `own`.
+pub fn paths_of(path: &str, own: &str, submission: &Submission) -> Vec<String> {
+    let callers = submission.callers.iter().take(MOST_SCRIPTS).map(|caller| Some(&*caller.values));
+    // Only properties can make a difference.
+    let callers = callers.filter(|_| path.contains("${"));
+    let mut found: Vec<String> = std::iter::once(None)
+        .chain(callers)
+        .filter_map(|caller| path_of(path, own, submission, caller))
+        .collect();
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
+fn path_of(
+    path: &str,
+    own: &str,
+    submission: &Submission,
+    caller: Option<&BTreeMap<String, String>>,
+) -> Option<String> {
+    let values = |text: &str| values_of(submission, caller, text);
+    // Part of its name may come from a property.
+    let path = match is_open(path) {
+        true => resolved(path, &values(path)),
+        false => path.to_owned(),
+    };
+    let path = path.trim();
+    // The application path shows how an absolute path maps to local files.
+    let found = match path.starts_with('/') || path.contains("://") {
+        true => {
+            let given = caller.and_then(|caller| caller.get("oozie.wf.application.path"));
+            let given = given.map(String::as_str).or(submission.get("oozie.wf.application.path"))?;
+            beside_application(path, &resolved(given, &values(given)), own)
+        }
+        false => join(folder_of(own), path),
+    };
+    found.filter(|found| !is_open(found))
+}
+
+/// Returns the properties that a text refers to, with the values that they are submitted with, or those of a caller.
+fn values_of(
+    submission: &Submission,
+    caller: Option<&BTreeMap<String, String>>,
+    text: &str,
+) -> BTreeMap<String, String> {
     let mut values = BTreeMap::new();
     let mut texts = vec![text.to_owned()];
     while let Some(text) = texts.pop() {
         for read in reads::of_plain(&text, 0) {
-            let Some(value) = facts.submission.get(&read.name) else { continue };
+            let own = submission.get(&read.name);
+            let given = caller.and_then(|caller| caller.get(&read.name)).map(String::as_str);
+            let Some(value) = given.or(own) else { continue };
             if values.insert(read.name, value.to_owned()).is_none() {
                 texts.push(value.to_owned());
             }

@@ -996,3 +996,35 @@ fn a_path_without_the_number_of_the_file() {
         "daily/job.properties:6:30: warning: there is no `coordinator.xml` here [application-path-leads-nowhere]\n"
     );
 }
+
+/// The path of a script may come from the properties, or from the coordinator.
+#[test]
+fn a_script_that_is_named_by_a_property_is_read() {
+    let flow = "<workflow-app name='w' xmlns='uri:oozie:workflow:0.5'><start to='a'/><action name='a'>
+  <hive xmlns='uri:oozie:hive-action:0.5'><job-tracker>${jobTracker}</job-tracker><name-node>${nameNode}</name-node>
+  <script>${script}</script><param>day=1</param></hive><ok to='end'/><error to='bad'/></action>
+  <kill name='bad'><message>bad</message></kill><end name='end'/></workflow-app>";
+    let given = "nameNode=hdfs://nn:8020\njobTracker=rm:8032\nscript=SCRIPT\noozie.use.system.libpath=true\noozie.wf.application.path=${nameNode}/apps/x\n";
+    let tell = |script: &str, path: &str| {
+        told(&[
+            ("x/workflow.xml", flow),
+            ("x/load.hql", script),
+            ("x/job.properties", &given.replace("SCRIPT", path)),
+        ])
+    };
+    let words =
+        "warning: the script reads `region`, which no `param` sets [script-parameter-missing]\n";
+    for path in ["load.hql", "${nameNode}/apps/x/load.hql"] {
+        assert_eq!(tell("SELECT '${day}';\n", path), "", "{path}");
+        let found = tell("SELECT '${day}', '${region}';\n", path);
+        assert_eq!(found, format!("x/workflow.xml:3:11: {words}"), "{path}");
+    }
+    let daily = DAILY.replace("inputFolder", "script").replace("${nameNode}/in", "load.hql");
+    let found = told(&[
+        ("x/workflow.xml", flow),
+        ("x/load.hql", "SELECT '${day}', '${region}';\n"),
+        ("x/coordinator.xml", &daily),
+        ("x/coordinator.properties", &(GIVEN.to_owned() + "oozie.use.system.libpath=true\n")),
+    ]);
+    assert_eq!(found, format!("x/workflow.xml:3:11: {words}"));
+}
