@@ -1028,3 +1028,27 @@ fn a_script_that_is_named_by_a_property_is_read() {
     ]);
     assert_eq!(found, format!("x/workflow.xml:3:11: {words}"));
 }
+
+/// A bare word in a comparison is a variable; what starts the workflow shows that there is none of that name.
+#[test]
+fn a_bare_word_is_told_without_a_quoted_one_beside_it() {
+    let flow = |case: &str| {
+        format!(
+            "<workflow-app name='w' xmlns='uri:oozie:workflow:0.5'><start to='d'/><decision name='d'><switch>
+  <case to='end'>{case}</case><default to='bad'/></switch></decision>
+  <kill name='bad'><message>bad</message></kill><end name='end'/></workflow-app>"
+        )
+    };
+    let given = "oozie.wf.application.path=/apps/x\nmode=full\nother=x\n";
+    let tell = |case: &str, given: &str| {
+        told(&[("x/workflow.xml", &flow(case)), ("x/job.properties", given)])
+    };
+    let words = "warning: `full` is read as a variable, not as a string [name-without-quotes]\n";
+    assert_eq!(tell("${mode eq full}", given), format!("x/workflow.xml:2:28: {words}"));
+    let call = "${wf:conf('mode') eq full}";
+    assert_eq!(tell(call, given), format!("x/workflow.xml:2:39: {words}"));
+    for quiet in ["${mode eq other}", "${mode eq 'full'}", "${wf:conf('mode') eq other}"] {
+        assert_eq!(tell(quiet, given), "", "{quiet}");
+    }
+    assert_eq!(tell("${mode eq full}", "full=1\nmode=2\noozie.wf.application.path=/x\n"), "");
+}

@@ -93,11 +93,20 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     }
 }
 
-/// Reports a bare word that a variable is compared with, if the variable is also compared with quoted strings, and the
-/// word is not set and is read nowhere else.
+/// A bare word that something is compared with.
+struct Bare {
+    /// The variable that is compared; the result of a call has no name.
+    one: Option<String>,
+    word: String,
+    span: Span,
+}
+
+/// Reports a bare word in a comparison that is not set and is read nowhere else, if something shows that a string is
+/// meant: the variable is also compared with quoted strings, or all that starts the definition is known, sets the
+/// variable, and does not set the word.
 fn compared(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let mut quoted: HashSet<String> = HashSet::default();
-    let mut bare: Vec<(String, String, Span)> = Vec::new();
+    let mut bare: Vec<Bare> = Vec::new();
     let switches = facts.nodes(&["decision"]).filter_map(|decision| decision.child("switch"));
     for case in switches.flat_map(Element::elements).filter(|child| child.is("case")) {
         let text = case.text();
@@ -105,26 +114,35 @@ fn compared(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             let words = words_of(&text.text, &range);
             for three in words.windows(3) {
                 let [one, sign, other] = [0, 1, 2].map(|at| &text.text[three[at].clone()]);
-                if !COMPARES.contains(&sign) || !is_word(one) {
+                // The argument of a call, or the key of its result.
+                let is_call = one.ends_with(['\'', '"', ']']);
+                if !COMPARES.contains(&sign) || !is_word(one) && !is_call {
                     continue;
                 }
+                let name = (!is_call).then(|| one.to_owned());
                 match is_word(other) {
                     true => {
                         let span = text.source(three[2].clone());
-                        bare.push((one.to_owned(), other.to_owned(), span));
+                        bare.push(Bare { one: name, word: other.to_owned(), span });
                     }
-                    false if other.starts_with(['\'', '"']) => drop(quoted.insert(one.to_owned())),
+                    false if other.starts_with(['\'', '"']) => quoted.extend(name),
                     false => {}
                 }
             }
         }
     }
-    bare.retain(|(one, _, _)| quoted.contains(one));
     if bare.is_empty() {
         return;
     }
     let all = starts(facts);
-    for (_, word, span) in bare {
+    let are_known = !all.is_empty() && all.iter().all(|start| start.is_whole);
+    for Bare { one, word, span } in bare {
+        let is_quoted = one.as_ref().is_some_and(|one| quoted.contains(one));
+        let is_set = |name: &str| all.iter().all(|start| start.gives(name));
+        let is_string = is_quoted || are_known && one.as_deref().is_none_or(is_set);
+        if !is_string {
+            continue;
+        }
         let reads = facts.reads.iter().filter(|read| read.name == word).count();
         let is_given = is_given(facts, &word)
             || has_default(facts, &word)
