@@ -10,6 +10,7 @@ mod application_path_missing;
 mod application_path_other_cluster;
 mod capture_output_not_properties;
 mod capture_output_unread;
+mod captured_key_misspelt;
 mod cleartext_password;
 mod cluster_only_library;
 mod commented_out_node;
@@ -252,6 +253,7 @@ pub(super) static ALL: &[&Rule] = &[
     &action_overwrites_input::RULE,
     &capture_output_not_properties::RULE,
     &capture_output_unread::RULE,
+    &captured_key_misspelt::RULE,
     &delete_too_broad::RULE,
     &distcp_missing_endpoints::RULE,
     &duplicate_param::RULE,
