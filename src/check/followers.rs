@@ -52,7 +52,7 @@ impl Which {
 }
 
 /// The rule of the cause, which of its findings, the rule of the consequence, and the reach.
-const FOLLOWERS: [(&str, Which, &str, Reach); 111] = [
+const FOLLOWERS: [(&str, Which, &str, Reach); 112] = [
     ("end-inside-fork", Any, "unreachable-node", Whole),
     ("kill-after-success", Any, "unreachable-node", Whole),
     ("configuration-value-empty", Is(Fault::NoName), "subworkflow-parameters-missing", Whole),
@@ -118,6 +118,7 @@ const FOLLOWERS: [(&str, Which, &str, Reach); 111] = [
     ("xml-not-well-formed", Is(Fault::Unquoted), "invalid-node-name", Whole),
     ("xml-not-well-formed", Is(Fault::Unquoted), "unresolved-transition", Whole),
     ("xml-not-well-formed", Is(Fault::Stray), "missing-element", Within("action")),
+    ("misspelt-hadoop-property", Part("new-api"), "mapreduce-api-mixed", Whole),
     ("malformed-class-name", Any, "element-text-whitespace", Within("main-class")),
     ("malformed-class-name", Any, "element-text-whitespace", Within("class")),
     ("unknown-element", Any, "error-swallowed", Within("action")),
