@@ -279,7 +279,7 @@ pub(super) trait Commands {
     /// Appends the properties of an action as options of a tool: `-D name=value`.
     fn options(&mut self, body: &Body, option: &str, prefix: &str, out: &mut Vec<Word>) {
         for scalar in body.job_xml.iter().filter(|_| takes_conf(body)) {
-            let (_, name) = split_name::<Self>(self.say(scalar));
+            let (_, name) = self.say(scalar).split_name(Self::last_part);
             out.extend([one("-conf"), Word::One(name)]);
         }
         for (name, value) in self.settings(body) {
@@ -345,7 +345,7 @@ pub(super) trait Commands {
     fn files(&mut self, body: &Body, command: &mut Command) {
         for scalar in body.files.iter().chain(&body.job_xml) {
             let text = self.say(scalar);
-            let (path, name) = split_name::<Self>(text);
+            let (path, name) = text.split_name(Self::last_part);
             let mut get = words("hdfs dfs -get -f");
             if hive_site(body) == Some(scalar) {
                 command.before.push(words(&format!("mkdir -p {HIVE_CONF}")));
@@ -366,7 +366,7 @@ pub(super) trait Commands {
         }
         for scalar in &body.archives {
             let text = self.say(scalar);
-            let (path, name) = split_name::<Self>(text);
+            let (path, name) = text.split_name(Self::last_part);
             self.differs(scalar.span(), "it is unpacked by tar or unzip, whichever can", "");
             let path = Word::One(self.absolute(path, scalar));
             let packed = Word::One(name.clone().then(Text::literal(".packed")));
@@ -714,7 +714,7 @@ pub(super) trait Commands {
     fn script(&mut self, script: Option<&Scalar>, out: &mut Command) {
         let Some(script) = script else { return };
         let text = self.say(script);
-        let (path, name) = split_name::<Self>(text);
+        let (path, name) = text.split_name(Self::last_part);
         let mut get = words("hdfs dfs -get -f");
         get.extend([Word::One(self.absolute(path, script)), Word::One(name.clone())]);
         out.before.push(get);
@@ -746,28 +746,4 @@ pub(super) trait Commands {
             "the job is submitted by `mapred job -submit`; a value with `<` breaks its file";
         self.differs(body.tag, reason, Self::REMEDY);
     }
-}
-
-/// Returns the path and local name of a file: from `path#name`, or the last segment of the path.
-fn split_name<C: Commands + ?Sized>(text: Text) -> (Text, Text) {
-    let mark = |part: &Part| matches!(part, Part::Literal(text) if text.contains('#'));
-    if let Some(at) = text.parts.iter().position(mark)
-        && let Part::Literal(marked) = &text.parts[at]
-        && let Some((before, behind)) = marked.split_once('#')
-    {
-        let name = Text { parts: text.parts[at + 1..].to_vec(), ..Text::default() };
-        let name = Text::literal(behind).then(name);
-        let path = Text { parts: text.parts[..at].to_vec(), ..text.clone() };
-        return (path.then(Text::literal(before)), name);
-    }
-    let last = match text.parts.last() {
-        Some(Part::Literal(last)) => last.clone(),
-        _ => String::new(),
-    };
-    if last.contains('/') || text.known().is_some() {
-        let name = Text::literal(last.rsplit('/').next().unwrap_or_default());
-        return (text, name);
-    }
-    let name = C::last_part(&text);
-    (text, name)
 }

@@ -8,6 +8,7 @@ pub mod airflow;
 pub mod argo;
 mod claims;
 mod commands;
+mod coordinates;
 pub mod databricks;
 pub mod graphs;
 pub mod idioms;
@@ -101,6 +102,27 @@ impl Target {
         }
     }
 
+    /// Returns what to do about parameters that have no value, and what happens if they stay without one.
+    pub fn unset_remedy(self) -> &'static str {
+        match self {
+            Target::Airflow(_) => {
+                "convert again with -P FILE or -D NAME=VALUE. If only tasks use it, you can also add it to `PARAMS` of the DAG or to the configuration of a run. Tasks fail while it has no value"
+            }
+            Target::Prefect => {
+                "convert again with -P FILE or -D NAME=VALUE. If only steps use it, you can also add it to `PARAMS` of the flow or to `params` of a run. Steps fail while it has no value"
+            }
+            Target::StepFunctions => {
+                "convert again with -P FILE or -D NAME=VALUE. If only states use it, you can also add it to the input of each execution. Executions without it fail"
+            }
+            Target::Argo => {
+                "convert again with -P FILE or -D NAME=VALUE. If only tasks use it, you can also give it a value in `arguments` of the template, or with `argo submit -p NAME=VALUE`. Argo runs no workflow without it"
+            }
+            Target::Databricks => {
+                "convert again with -P FILE or -D NAME=VALUE. If only tasks use it, you can also set the `default` of the job parameter. Until then it is an empty text, and the job runs all the same"
+            }
+        }
+    }
+
     /// Returns the files that every conversion needs.
     pub fn helpers(self) -> Vec<Output> {
         match self {
@@ -183,6 +205,17 @@ pub struct Output {
     pub text: String,
 }
 
+/// A parameter that an application uses although nothing gives it a value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unset {
+    /// Its name.
+    pub name: String,
+    /// Where it is used: paths and lines, in order.
+    pub uses: Vec<(String, usize)>,
+    /// What to do about it.
+    pub remedy: &'static str,
+}
+
 /// An application in another engine's language.
 #[derive(Clone, Debug)]
 pub struct Conversion {
@@ -196,6 +229,8 @@ pub struct Conversion {
     pub entries: Vec<(String, Entry)>,
     /// What a site has to set up for it.
     pub needs: Needs,
+    /// The parameters that have no value.
+    pub unset: Vec<Unset>,
 }
 
 impl Conversion {

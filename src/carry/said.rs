@@ -3,9 +3,10 @@
 //! A printer implements [`Says`], which tells how its target stores secrets. [`say`] compiles a text and claims the
 //! result in the ledger. Each secret that is written in a text or named by an expression gets a line in the report.
 
+use super::Unscheduled;
 use super::claims::{Cut, Piece, WrittenSecrets};
 use super::ledger::{Ledger, Outcome};
-use super::{Unscheduled, airflow, text};
+use super::text::TextOf;
 use crate::ir::Scalar;
 use crate::settings::secrets::Secrets;
 use crate::source::Span;
@@ -17,29 +18,21 @@ use std::collections::BTreeMap;
 pub(super) trait Said: Default {
     /// Appends another text.
     fn followed_by(self, other: Self) -> Self;
+    /// The text if it is the same in every run.
+    fn known(&self) -> Option<&str>;
     /// Why a part of it has no counterpart, if one has not.
     fn lack(&self) -> Option<&str>;
     /// How it differs from the source, if it does.
     fn difference(&self) -> Option<&str>;
 }
 
-impl Said for text::Text {
+impl<V> Said for TextOf<V> {
     fn followed_by(self, other: Self) -> Self {
         self.then(other)
     }
 
-    fn lack(&self) -> Option<&str> {
-        self.lacks.first().map(String::as_str)
-    }
-
-    fn difference(&self) -> Option<&str> {
-        self.differs.first().map(String::as_str)
-    }
-}
-
-impl Said for airflow::expression::Text {
-    fn followed_by(self, other: Self) -> Self {
-        self.then(other)
+    fn known(&self) -> Option<&str> {
+        TextOf::known(self)
     }
 
     fn lack(&self) -> Option<&str> {

@@ -29,61 +29,105 @@ pub enum Kind {
 /// A piece of code with the type of its value.
 pub type Operand = (String, Kind);
 
-/// A part of a text.
+/// A part of a text, with code of this type.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Part {
+pub enum PartOf<V> {
     /// Literal text.
     Literal(String),
     /// Code of the target.
-    Value(Operand),
+    Value(V),
 }
 
 /// A compiled text, with the ways in which it differs from the server's.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Text {
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TextOf<V> {
     /// The parts, in order.
-    pub parts: Vec<Part>,
+    pub parts: Vec<PartOf<V>>,
     /// How it differs from what the server does.
     pub differs: Vec<String>,
     /// What has no counterpart.
     pub lacks: Vec<String>,
 }
 
-impl Text {
+/// A part of a text whose code has a type.
+pub type Part = PartOf<Operand>;
+/// A text whose code has a type.
+pub type Text = TextOf<Operand>;
+
+impl<V> Default for TextOf<V> {
+    fn default() -> TextOf<V> {
+        TextOf { parts: Vec::new(), differs: Vec::new(), lacks: Vec::new() }
+    }
+}
+
+impl<V> TextOf<V> {
     /// Creates a text without expressions.
-    pub fn literal(text: &str) -> Text {
+    pub fn literal(text: &str) -> TextOf<V> {
         let parts = match text {
             "" => Vec::new(),
-            text => vec![Part::Literal(text.to_owned())],
+            text => vec![PartOf::Literal(text.to_owned())],
         };
-        Text { parts, ..Text::default() }
+        TextOf { parts, ..TextOf::default() }
     }
 
     /// Creates a text of one expression.
-    pub fn value(code: impl Into<String>, kind: Kind) -> Text {
-        Text { parts: vec![Part::Value((code.into(), kind))], ..Text::default() }
+    pub fn of_code(code: V) -> TextOf<V> {
+        TextOf { parts: vec![PartOf::Value(code)], ..TextOf::default() }
     }
 
     /// Returns the text if it is the same in every run.
     pub fn known(&self) -> Option<&str> {
         match &self.parts[..] {
             [] => Some(""),
-            [Part::Literal(text)] => Some(text),
+            [PartOf::Literal(text)] => Some(text),
             _ => None,
         }
     }
 
     /// Appends another text.
-    pub fn then(mut self, other: Text) -> Text {
+    pub fn then(mut self, other: TextOf<V>) -> TextOf<V> {
         for part in other.parts {
             match (self.parts.last_mut(), part) {
-                (Some(Part::Literal(before)), Part::Literal(text)) => before.push_str(&text),
+                (Some(PartOf::Literal(before)), PartOf::Literal(text)) => before.push_str(&text),
                 (_, part) => self.parts.push(part),
             }
         }
         self.differs.extend(other.differs);
         self.lacks.extend(other.lacks);
         self
+    }
+
+    /// Splits the path of a file from the name that it gets, which follows a `#` or is the last part of the path;
+    /// `last_part` returns the code for a last part that is only known at run time.
+    pub fn split_name(mut self, last_part: impl Fn(&TextOf<V>) -> TextOf<V>) -> (Self, Self) {
+        let mark = |part: &PartOf<V>| matches!(part, PartOf::Literal(text) if text.contains('#'));
+        if let Some(at) = self.parts.iter().position(mark) {
+            let mut behind = self.parts.split_off(at).into_iter();
+            let (before, name) = match behind.next() {
+                Some(PartOf::Literal(marked)) => {
+                    let (before, name) = marked.split_once('#').unwrap_or((&marked, ""));
+                    (TextOf::literal(before), TextOf::literal(name))
+                }
+                _ => Default::default(),
+            };
+            let rest = TextOf { parts: behind.collect(), ..TextOf::default() };
+            return (self.then(before), name.then(rest));
+        }
+        let name = match self.parts.last() {
+            Some(PartOf::Literal(last)) if last.contains('/') || self.known().is_some() => {
+                TextOf::literal(last.rsplit('/').next().unwrap_or_default())
+            }
+            None => TextOf::default(),
+            _ => last_part(&self),
+        };
+        (self, name)
+    }
+}
+
+impl Text {
+    /// Creates a text of one expression with the type of its value.
+    pub fn value(code: impl Into<String>, kind: Kind) -> Text {
+        Text::of_code((code.into(), kind))
     }
 }
 

@@ -34,7 +34,7 @@ fn carried(vector: &Value, place: Place) -> Result<String, String> {
     let typed = typed.filter(|(_, value)| !value.is_string());
     let owner = if place == Place::Template { "params" } else { "run.params" };
     let texts = typed.map(|(name, _)| {
-        let part = Part::Value(format!("{owner}['{name}']"), false);
+        let part = Part::Value((format!("{owner}['{name}']"), false));
         (name.clone(), Text { parts: vec![part], ..Text::default() })
     });
     let texts = texts.collect();

@@ -74,7 +74,7 @@ impl Printer<'_> {
     fn options(&mut self, body: &Body, option: &str) -> String {
         let mut out = String::new();
         for scalar in body.job_xml.iter().filter(|_| commands::takes_conf(body)) {
-            let (_, name) = split_name(self.say(scalar));
+            let (_, name) = self.say(scalar).split_name(last_part);
             out.push_str(&format!(" -conf {}", name.word()));
         }
         for (scalar, name) in [
@@ -140,7 +140,7 @@ impl Printer<'_> {
         for (scalars, is_archive) in [(&body.files, false), (&body.archives, true)] {
             for scalar in scalars {
                 let text = self.say(scalar);
-                let (path, name) = split_name(text);
+                let (path, name) = text.split_name(last_part);
                 let path = self.absolute(path, scalar);
                 let name = name.word();
                 if is_archive {
@@ -172,7 +172,7 @@ impl Printer<'_> {
     pub(super) fn files_of_settings(&mut self, body: &Body, lines: &mut Lines) {
         for scalar in &body.job_xml {
             let text = self.say(scalar);
-            let (path, name) = split_name(text);
+            let (path, name) = text.split_name(last_part);
             let path = self.absolute(path, scalar);
             if commands::hive_site(body).is_some() {
                 let folder = commands::HIVE_CONF;
@@ -204,7 +204,7 @@ impl Printer<'_> {
             return folder.clone();
         }
         let code = "params['oozie.wf.application.path']".to_owned();
-        let path = Text { parts: vec![Part::Value(code, true)], ..Text::default() };
+        let path = Text::of_code((code, true));
         let folder = self.folder_of(path);
         self.uses_path |= folder.known().is_none();
         folder
@@ -550,7 +550,7 @@ impl Printer<'_> {
     fn script(&mut self, script: Option<&Scalar>, lines: &mut Lines) -> String {
         let Some(script) = script else { return String::new() };
         let text = self.say(script);
-        let (path, name) = split_name(text);
+        let (path, name) = text.split_name(last_part);
         let path = self.absolute(path, script);
         let line = format!("hdfs dfs -get -f {} {}", path.word(), name.word());
         if !lines.contains(&line) {
@@ -715,6 +715,11 @@ impl Printer<'_> {
     }
 }
 
+/// Returns the code for the last part of a path that is only known at run time.
+pub(super) fn last_part(path: &Text) -> Text {
+    Text::of_code((format!("el.file_name({})", path.code()), true))
+}
+
 /// Writes properties to a Hadoop configuration file.
 pub(super) fn configuration(file: &str, properties: &[(Text, Text)], lines: &mut Lines) {
     let inner = markup(properties);
@@ -738,29 +743,4 @@ fn markup(properties: &[(Text, Text)]) -> String {
         out.push_str("  </property>\n");
     }
     out + "</configuration>\n"
-}
-
-/// Returns the path and local name of a file: from `path#name`, or the last segment of the path.
-pub(super) fn split_name(text: Text) -> (Text, Text) {
-    let mark = |part: &Part| matches!(part, Part::Literal(text) if text.contains('#'));
-    if let Some(at) = text.parts.iter().position(mark)
-        && let Part::Literal(marked) = &text.parts[at]
-        && let Some((before, behind)) = marked.split_once('#')
-    {
-        let name = Text { parts: text.parts[at + 1..].to_vec(), ..Text::default() };
-        let name = Text::literal(behind).then(name);
-        let path = Text { parts: text.parts[..at].to_vec(), ..text.clone() };
-        return (path.then(Text::literal(before)), name);
-    }
-    match text.parts.last() {
-        Some(Part::Literal(last)) if last.contains('/') || text.known().is_some() => {
-            let name = Text::literal(last.rsplit('/').next().unwrap_or_default());
-            (text, name)
-        }
-        None => (text, Text::default()),
-        _ => {
-            let name = format!("el.file_name({})", text.code());
-            (text, Text { parts: vec![Part::Value(name, true)], ..Text::default() })
-        }
-    }
 }

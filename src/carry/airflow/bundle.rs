@@ -70,5 +70,5 @@ pub fn bundle(
     let entries = ledger.entries(analysis.source());
     let entries = entries.into_iter().map(|entry| (path.to_owned(), entry)).collect();
     let (path, name, outputs) = (path.to_owned(), name.to_owned(), Vec::new());
-    Conversion { path, name, outputs, entries, needs: Needs::default() }
+    Conversion { path, name, outputs, entries, needs: Needs::default(), unset: Vec::new() }
 }

@@ -1,9 +1,9 @@
 //! Coordinators: the schedule, the data that a run waits for, limits, and the properties for the workflow.
 
-use super::expression::Text;
 use super::python::{Value, identifier, quoted};
 use super::schedule::{is_as_in_utc, pendulum, period, timetable, written, zone_of};
 use super::{Coordinated, Dag, Printer, Version, dag_id};
+use crate::carry::coordinates::configuration;
 use crate::carry::joined::{Wanted, Writer};
 use crate::carry::ledger::Outcome;
 use crate::carry::{claims, idioms, instances, missing, path_of};
@@ -14,7 +14,7 @@ use crate::syntax::xml::Element;
 use ankus_lang::coordinator::{DataEvent, Definition, Execution, Instances, Logic, LogicKind};
 use ankus_lang::el::Phase;
 use ankus_lang::time::Instant;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 impl<'a> Printer<'a> {
     pub(super) fn coordinator(&mut self, coordinated: Coordinated<'a>, dag: &mut Dag) {
@@ -47,7 +47,8 @@ impl<'a> Printer<'a> {
                 self.sla(info.span());
             }
         }
-        self.configuration(coordinator);
+        let texts = configuration(self, coordinator).into_iter();
+        self.texts = texts.map(|(name, text)| (name, text.as_text())).collect();
         self.start_workflow(coordinator, dag);
     }
 
@@ -527,25 +528,6 @@ impl<'a> Printer<'a> {
         claims::event(self.tree.root()?, &["input-events", "output-events"], &event.name)
     }
 
-    /// Compiles the properties that the coordinator sets for its workflow.
-    fn configuration(&mut self, coordinator: &Coordinator) {
-        let mut texts = BTreeMap::new();
-        for property in &coordinator.configuration {
-            let Some(name) = &property.name else { continue };
-            let known = self.say(name);
-            let name = known.known().unwrap_or(name.as_str()).to_owned();
-            let text = match &property.value {
-                Some(value) if self.given.secrets.covers(&name) && !value.is_expr() => {
-                    self.hide(value.span(), &name)
-                }
-                Some(value) => self.say(value),
-                None => Text::default(),
-            };
-            texts.insert(name, text.as_text());
-        }
-        self.texts = texts;
-    }
-
     fn start_workflow(&mut self, coordinator: &Coordinator, dag: &mut Dag) {
         let Some(app) = &coordinator.app_path else { return };
         let path = self.say(app);
@@ -557,9 +539,12 @@ impl<'a> Printer<'a> {
         }
         let all = (self.given.properties, self.given.secrets);
         let name = dag_id(&claims::folder_of(path.known(), app, all));
-        let reason = "its workflow is not among the converted files; it is started by name";
-        let remedy = "convert the workflow as well, and give the DAG this name";
-        self.ledger.claim(app.span(), Outcome::None, reason, remedy);
+        let reason = format!(
+            "its workflow is not among the converted files, so that a DAG named `{name}` is started"
+        );
+        let remedy =
+            "convert the workflow together with its coordinator, or provide a DAG of that name";
+        self.ledger.claim(app.span(), Outcome::None, &reason, remedy);
         let texts = self.texts.iter();
         let conf = texts.map(|(name, text)| (name.clone(), Value::Text(text.jinja()))).collect();
         let class = self.standard("trigger_dagrun", "TriggerDagRunOperator");

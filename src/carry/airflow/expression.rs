@@ -7,49 +7,19 @@
 use super::python::quoted;
 use crate::carry::claims::secret_name;
 use crate::carry::options;
+use crate::carry::text::{PartOf, TextOf};
 use ankus_lang::el::tree::{Binary, Node, Op};
 use ankus_lang::el::{Dialect, Phase, Piece, Template, Variables, functions, is_identifier};
 use std::collections::BTreeMap;
 
+/// A Python expression, and whether its value is a text already.
+pub type Code = (String, bool);
 /// A part of a text.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Part {
-    /// Literal text.
-    Literal(String),
-    /// A Python expression, and whether its value is a text already.
-    Value(String, bool),
-}
-
-/// A compiled text, with the ways in which it differs from the server's.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Text {
-    /// The parts, in order.
-    pub parts: Vec<Part>,
-    /// How it differs from what the server does.
-    pub differs: Vec<String>,
-    /// What has no counterpart.
-    pub lacks: Vec<String>,
-}
+pub type Part = PartOf<Code>;
+/// A text with Python expressions.
+pub type Text = TextOf<Code>;
 
 impl Text {
-    /// Creates a text without expressions.
-    pub fn literal(text: &str) -> Text {
-        let parts = match text {
-            "" => Vec::new(),
-            text => vec![Part::Literal(text.to_owned())],
-        };
-        Text { parts, ..Text::default() }
-    }
-
-    /// Returns the text if it is the same in every run.
-    pub fn known(&self) -> Option<&str> {
-        match &self.parts[..] {
-            [] => Some(""),
-            [Part::Literal(text)] => Some(text),
-            _ => None,
-        }
-    }
-
     /// Whether it has this end in every run.
     pub fn ends_with(&self, end: &str) -> bool {
         matches!(self.parts.last(), Some(Part::Literal(text)) if text.ends_with(end))
@@ -57,14 +27,14 @@ impl Text {
 
     /// Whether its value is a text without a conversion.
     fn is_text(&self) -> bool {
-        !matches!(&self.parts[..], [Part::Value(_, false)])
+        !matches!(&self.parts[..], [Part::Value((_, false))])
     }
 
     /// Turns its literal parts into code.
     pub fn into_code(mut self) -> Text {
         for part in &mut self.parts {
             if let Part::Literal(code) = part {
-                *part = Part::Value(std::mem::take(code), false);
+                *part = Part::Value((std::mem::take(code), false));
             }
         }
         self
@@ -72,7 +42,7 @@ impl Text {
 
     /// Converts its value to a text.
     pub fn as_text(mut self) -> Text {
-        if let [Part::Value(code, is_text @ false)] = &mut self.parts[..] {
+        if let [Part::Value((code, is_text @ false))] = &mut self.parts[..] {
             *code = format!("el.text({code})");
             *is_text = true;
         }
@@ -93,7 +63,7 @@ impl Text {
         }
         let parts = self.parts.iter().map(|part| match part {
             Part::Literal(text) => escaped(&shell_quoted(text)),
-            Part::Value(code, _) => format!("{{{{ {code} | q }}}}"),
+            Part::Value((code, _)) => format!("{{{{ {code} | q }}}}"),
         });
         parts.collect()
     }
@@ -108,7 +78,7 @@ impl Text {
                     .collect();
                 escaped(&words.join(" "))
             }
-            Part::Value(code, _) => format!("{{{{ {code} | words }}}}"),
+            Part::Value((code, _)) => format!("{{{{ {code} | words }}}}"),
         });
         let words: String = parts.collect();
         words.trim().to_owned()
@@ -121,7 +91,7 @@ impl Text {
     ) -> Vec<(Text, bool)> {
         let literal = |part: &'_ Part| match part {
             Part::Literal(text) => Some(text.clone()),
-            Part::Value(..) => None,
+            Part::Value(_) => None,
         };
         let made = |text: &str| Part::Literal(text.to_owned());
         let words = options::apart(&self.parts, literal, made, apart).into_iter();
@@ -149,7 +119,7 @@ impl Text {
     pub fn code(&self) -> String {
         let part = |part: &Part| match part {
             Part::Literal(text) => quoted(text, '\''),
-            Part::Value(code, _) => code.clone(),
+            Part::Value((code, _)) => code.clone(),
         };
         match &self.parts[..] {
             [] => "''".to_owned(),
@@ -164,7 +134,7 @@ impl Text {
             Part::Literal(text) => {
                 escaped(&text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;"))
             }
-            Part::Value(code, _) => format!("{{{{ el.text({code}) | e }}}}"),
+            Part::Value((code, _)) => format!("{{{{ el.text({code}) | e }}}}"),
         });
         parts.collect()
     }
@@ -172,22 +142,9 @@ impl Text {
     fn with(&self, value: impl Fn(&str, bool) -> String) -> String {
         let parts = self.parts.iter().map(|part| match part {
             Part::Literal(text) => escaped(text),
-            Part::Value(code, is_text) => value(code, *is_text),
+            Part::Value((code, is_text)) => value(code, *is_text),
         });
         parts.collect()
-    }
-
-    /// Appends another text.
-    pub fn then(mut self, other: Text) -> Text {
-        for part in other.parts {
-            match (self.parts.last_mut(), part) {
-                (Some(Part::Literal(before)), Part::Literal(text)) => before.push_str(&text),
-                (_, part) => self.parts.push(part),
-            }
-        }
-        self.differs.extend(other.differs);
-        self.lacks.extend(other.lacks);
-        self
     }
 }
 
@@ -345,7 +302,7 @@ impl Names<'_> {
         });
         match (done, stack.pop()) {
             (Ok(()), Some((code, is_text))) if stack.is_empty() => {
-                text.parts.push(Part::Value(code, is_text));
+                text.parts.push(Part::Value((code, is_text)));
             }
             (Err(why), _) => self.refuse(&mut text, why),
             _ => self.refuse(&mut text, format!("`{written}` has no counterpart")),
@@ -355,7 +312,7 @@ impl Names<'_> {
 
     /// Adds an expression that fails when it is rendered, instead of one with a wrong value.
     fn refuse(&self, text: &mut Text, why: String) {
-        text.parts.push(Part::Value(format!("el.refuse({})", quoted(&why, '\'')), true));
+        text.parts.push(Part::Value((format!("el.refuse({})", quoted(&why, '\'')), true)));
         text.lacks.push(why);
     }
 

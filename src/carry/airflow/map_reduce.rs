@@ -1,7 +1,7 @@
 //! MapReduce jobs: those that consist of their configuration only, and those that stream to programs.
 
 use super::Printer;
-use super::actions::{Lines, configuration, split_name};
+use super::actions::{Lines, configuration, last_part};
 use super::expression::Text;
 use crate::carry::ledger::Outcome;
 use crate::ir::Scalar;
@@ -109,7 +109,7 @@ impl Printer<'_> {
         let mut out = String::new();
         for scalar in &body.job_xml {
             let text = self.say(scalar);
-            let (path, name) = split_name(text);
+            let (path, name) = text.split_name(last_part);
             let path = self.absolute(path, scalar);
             lines.push(format!("hdfs dfs -get -f {} {}", path.word(), name.word()));
             out.push_str(&format!(" -conf {}", name.word()));

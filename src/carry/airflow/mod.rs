@@ -237,7 +237,7 @@ pub fn convert_together(all: &[Given<'_>]) -> Vec<Conversion> {
         let path = given.coordinator.map_or(given.path, |coordinator| coordinator.path);
         let (path, name, outputs) = (path.to_owned(), given.name.to_owned(), outputs.clone());
         let needs = if outputs.is_empty() { Needs::default() } else { printer.needs };
-        Conversion { path, name, outputs, entries, needs }
+        Conversion { path, name, outputs, entries, needs, unset: Vec::new() }
     })
     .collect()
 }
@@ -333,8 +333,7 @@ impl<'a> Says<'a> for Printer<'a> {
     fn kept(&mut self, name: &str) -> (Text, Kept) {
         let name = secret_name(self.given.name, name);
         self.needs.variables.insert(name.clone());
-        let part = expression::Part::Value(format!("var.value.{name}"), true);
-        (Text { parts: vec![part], ..Text::default() }, of_variable(&name))
+        (Text::of_code((format!("var.value.{name}"), true)), of_variable(&name))
     }
 
     fn named(&self, name: &str) -> Option<Kept> {

@@ -6,15 +6,17 @@ use super::{Printer, resource};
 use crate::carry::airflow::Coordinated;
 use crate::carry::airflow::schedule::written;
 use crate::carry::commands::Commands;
+use crate::carry::coordinates::{Coordinates, configuration, coordinate};
 use crate::carry::instances::current;
 use crate::carry::ledger::Outcome;
 use crate::carry::yaml::{Yaml, map, named, text};
 use crate::carry::{claims, missing};
+use crate::ir::Scalar;
 use crate::ir::coordinator::Coordinator;
+use crate::source::Span;
 use ankus_lang::coordinator::{DataEvent, Definition, Execution, Instances};
 use ankus_lang::el::Phase;
 use ankus_lang::time::{EndOf, Unit};
-use std::collections::BTreeMap;
 
 /// How late a missed run may begin, in seconds: a day.
 const LATEST: i64 = 86_400;
@@ -97,38 +99,13 @@ fn limits(name: &str) -> String {
     format!("{name}-limits")
 }
 
-impl<'a> Printer<'a> {
-    /// Converts a coordinator. Returns the tasks that start its workflow if that is not available.
-    pub(super) fn coordinator(&mut self, coordinated: Coordinated<'a>) -> Vec<Yaml> {
-        let coordinator = coordinated.analysis.coordinator();
+impl<'a> Coordinates<'a> for Printer<'a> {
+    fn begin(&mut self, name: Option<&Scalar>) {
         self.phase = Phase::CoordinatorActionStart;
-        self.run = Some(Run::default());
-        if let Some(name) = &coordinator.name {
+        if let Some(name) = name {
             let text = self.say(name);
             self.constants.insert("coord:name", text);
         }
-        let root = self.tree.root();
-        if let Some(parameter) = root.and_then(|root| root.child("parameters")) {
-            self.ledger.whole(parameter.span(), Outcome::Exact, "", "");
-        }
-        match coordinated.definition {
-            Ok(definition) => self.times(coordinator, definition),
-            Err(why) => {
-                let why = (why, coordinated.partly);
-                claims::unscheduled(&mut self.ledger, self.tree, coordinator, why);
-            }
-        }
-        if let Some(definition) = coordinated.data() {
-            self.controls(coordinator, definition);
-            self.events(coordinator, definition, coordinated.missing);
-        }
-        let action = root.and_then(|root| root.child("action"));
-        let info = action.and_then(|action| action.elements().find(|child| child.name() == "info"));
-        if let Some(info) = info {
-            self.sla(info.span());
-        }
-        self.configuration(coordinator);
-        self.start_workflow(coordinator)
     }
 
     fn times(&mut self, coordinator: &Coordinator, definition: &Definition) {
@@ -213,7 +190,7 @@ impl<'a> Printer<'a> {
         }
     }
 
-    fn events(&mut self, coordinator: &Coordinator, definition: &Definition, files: &[String]) {
+    fn data(&mut self, coordinator: &Coordinator, definition: &Definition, files: &[String]) {
         let Some(root) = self.tree.root() else { return };
         for name in ["datasets", "input-events", "output-events"] {
             if let Some(element) = root.child(name) {
@@ -265,6 +242,22 @@ impl<'a> Printer<'a> {
         }
     }
 
+    fn agreement(&mut self, span: Span) {
+        self.sla(span);
+    }
+}
+
+impl<'a> Printer<'a> {
+    /// Converts a coordinator. Returns the tasks that start its workflow if that is not available.
+    pub(super) fn coordinator(&mut self, coordinated: Coordinated<'a>) -> Vec<Yaml> {
+        let tree = self.tree;
+        self.run = Some(Run::default());
+        coordinate(self, tree, coordinated);
+        let coordinator = coordinated.analysis.coordinator();
+        self.texts = configuration(self, coordinator);
+        self.start_workflow(coordinator)
+    }
+
     /// Adds a container that fails because it is not known what to wait for: a run without its data is worse than none.
     fn wait_for_unknown(&mut self, event: &str, why: &str) {
         let name = self.name_of(&format!("wait-for-{event}"));
@@ -304,25 +297,6 @@ impl<'a> Printer<'a> {
         }
     }
 
-    /// Compiles the properties that the coordinator sets for its workflow.
-    fn configuration(&mut self, coordinator: &Coordinator) {
-        let mut texts = BTreeMap::new();
-        for property in &coordinator.configuration {
-            let Some(name) = &property.name else { continue };
-            let known = self.say(name);
-            let name = known.known().unwrap_or(name.as_str()).to_owned();
-            let text = match &property.value {
-                Some(value) if self.given.secrets.covers(&name) && !value.is_expr() => {
-                    self.hide(value.span(), &name)
-                }
-                Some(value) => self.say(value),
-                None => Text::default(),
-            };
-            texts.insert(name, text);
-        }
-        self.texts = texts;
-    }
-
     fn start_workflow(&mut self, coordinator: &Coordinator) -> Vec<Yaml> {
         let Some(app) = &coordinator.app_path else { return Vec::new() };
         let path = self.say(app);
@@ -332,9 +306,11 @@ impl<'a> Printer<'a> {
         }
         let all = (self.given.properties, self.given.secrets);
         let name = &claims::folder_of(path.known(), app, all);
-        let reason = "its workflow is not among the converted files; it is started by name";
-        let remedy = "convert the workflow as well, and give its template this name";
-        self.ledger.claim(app.span(), Outcome::None, reason, remedy);
+        let reason = format!(
+            "its workflow is not among the converted files, so that a template named `{name}` is started"
+        );
+        let remedy = "convert the workflow together with its coordinator, or provide a template of that name";
+        self.ledger.claim(app.span(), Outcome::None, &reason, remedy);
         let hidden = &self.hidden;
         let shown = self.texts.iter().filter(|(_, text)| {
             let is_hidden =

@@ -129,7 +129,7 @@ pub fn convert(given: Given<'_>) -> Conversion {
     let outputs = tasks.map(|tasks| printer.output(tasks)).into_iter().collect();
     let path = given.coordinator.map_or(given.path, |coordinator| coordinator.path);
     let (path, name) = (path.to_owned(), given.name.to_owned());
-    Conversion { path, name, outputs, entries, needs: Needs::default() }
+    Conversion { path, name, outputs, entries, needs: Needs::default(), unset: Vec::new() }
 }
 
 impl<'a> Says<'a> for Printer<'a> {

@@ -4,11 +4,13 @@ use super::Printer;
 use super::expression::{READ, is_sheltered, printed};
 use crate::carry::airflow::Coordinated;
 use crate::carry::argo::schedule::times;
+use crate::carry::coordinates::{Coordinates, configuration, coordinate};
 use crate::carry::ledger::Outcome;
-use crate::carry::text::Text;
 use crate::carry::yaml::{Yaml, map, text};
 use crate::carry::{claims, missing};
+use crate::ir::Scalar;
 use crate::ir::coordinator::Coordinator;
+use crate::source::Span;
 use ankus_lang::coordinator::{Definition, Execution};
 use ankus_lang::el::Phase;
 
@@ -17,42 +19,13 @@ const BY_HAND: &str = "start the job from outside, with its `nominal_time` and `
 /// The maximum number of concurrent runs of a job on Databricks.
 const MOST: i64 = 1000;
 
-impl<'a> Printer<'a> {
-    /// Converts a coordinator. Returns the tasks that start its workflow if that is not available.
-    pub(super) fn coordinator(&mut self, coordinated: Coordinated<'a>) -> Vec<Yaml> {
-        let coordinator = coordinated.analysis.coordinator();
+impl<'a> Coordinates<'a> for Printer<'a> {
+    fn begin(&mut self, name: Option<&Scalar>) {
         self.phase = Phase::CoordinatorActionStart;
-        if let Some(name) = &coordinator.name {
+        if let Some(name) = name {
             let text = self.say(name);
             self.constants.insert("coord:name", text);
         }
-        let root = self.tree.root();
-        if let Some(parameter) = root.and_then(|root| root.child("parameters")) {
-            self.ledger.whole(parameter.span(), Outcome::Exact, "", "");
-        }
-        match coordinated.definition {
-            Ok(definition) => self.times(coordinator, definition),
-            Err(why) => {
-                let why = (why, coordinated.partly);
-                claims::unscheduled(&mut self.ledger, self.tree, coordinator, why);
-            }
-        }
-        if let Some(definition) = coordinated.data() {
-            self.controls(coordinator, definition);
-            self.data(coordinator);
-            missing::claim(&mut self.ledger, coordinator, definition, coordinated.missing);
-        }
-        let action = root.and_then(|root| root.child("action"));
-        let info = action.and_then(|action| action.elements().find(|child| child.name() == "info"));
-        if let Some(info) = info {
-            self.sla(info.span());
-        }
-        self.configuration(coordinator);
-        self.start_workflow(coordinator)
-    }
-
-    fn set(&mut self, key: &str, value: Yaml) {
-        self.settings = std::mem::replace(&mut self.settings, map([])).and(key, value);
     }
 
     fn times(&mut self, coordinator: &Coordinator, definition: &Definition) {
@@ -72,7 +45,11 @@ impl<'a> Printer<'a> {
             }
         }
         let bounds = [
-            (&coordinator.start, "a job starts when it is deployed", "deploy it when it is due"),
+            (
+                &coordinator.start,
+                "the schedule applies as soon as the job is deployed",
+                "deploy it at its start",
+            ),
             (&coordinator.end, "a job has no end", "pause it by hand at its end"),
         ];
         for (scalar, reason, remedy) in bounds {
@@ -90,10 +67,6 @@ impl<'a> Printer<'a> {
             ]);
             self.set("schedule", schedule);
         }
-    }
-
-    fn approximate(&mut self, span: crate::source::Span, reason: &str, remedy: &str) {
-        self.ledger.claim(span, Outcome::Approximate, reason, remedy);
     }
 
     fn controls(&mut self, coordinator: &Coordinator, definition: &Definition) {
@@ -139,7 +112,7 @@ impl<'a> Printer<'a> {
     }
 
     /// Reports input and output data, whose only counterparts are triggers on tables and files.
-    fn data(&mut self, coordinator: &Coordinator) {
+    fn data(&mut self, coordinator: &Coordinator, definition: &Definition, files: &[String]) {
         let Some(root) = self.tree.root() else { return };
         for event in coordinator.inputs.iter().filter(|event| event.instances.is_empty()) {
             self.ledger.exact(event.tag);
@@ -157,26 +130,31 @@ impl<'a> Printer<'a> {
             let remedy = "give the paths as parameters of the job";
             self.ledger.whole(element.span(), Outcome::None, reason, remedy);
         }
+        missing::claim(&mut self.ledger, coordinator, definition, files);
     }
 
-    /// Compiles the properties that the coordinator sets for its workflow.
-    fn configuration(&mut self, coordinator: &Coordinator) {
-        let mut texts = std::collections::BTreeMap::new();
-        for property in &coordinator.configuration {
-            let Some(name) = &property.name else { continue };
-            let known = self.say(name);
-            let name = known.known().unwrap_or(name.as_str()).to_owned();
-            let text = match &property.value {
-                Some(value) if self.given.secrets.covers(&name) && !value.is_expr() => {
-                    self.hide(value.span(), &name)
-                }
-                Some(value) => self.say(value),
-                None => Text::default(),
-            };
-            texts.insert(name, text);
-        }
+    fn agreement(&mut self, span: Span) {
+        self.sla(span);
+    }
+}
+
+impl<'a> Printer<'a> {
+    /// Converts a coordinator. Returns the tasks that start its workflow if that is not available.
+    pub(super) fn coordinator(&mut self, coordinated: Coordinated<'a>) -> Vec<Yaml> {
+        let tree = self.tree;
+        coordinate(self, tree, coordinated);
+        let coordinator = coordinated.analysis.coordinator();
+        self.texts = configuration(self, coordinator);
         self.lack = None;
-        self.texts = texts;
+        self.start_workflow(coordinator)
+    }
+
+    fn set(&mut self, key: &str, value: Yaml) {
+        self.settings = std::mem::replace(&mut self.settings, map([])).and(key, value);
+    }
+
+    fn approximate(&mut self, span: Span, reason: &str, remedy: &str) {
+        self.ledger.claim(span, Outcome::Approximate, reason, remedy);
     }
 
     fn start_workflow(&mut self, coordinator: &Coordinator) -> Vec<Yaml> {
@@ -188,9 +166,12 @@ impl<'a> Printer<'a> {
         }
         let all = (self.given.properties, self.given.secrets);
         let name = &claims::folder_of(path.known(), app, all);
-        let reason = "its workflow is not among the converted files; it is started by name";
-        let remedy = "convert the workflow as well, and give its job this name";
-        self.ledger.claim(app.span(), Outcome::None, reason, remedy);
+        let reason = format!(
+            "its workflow is not among the converted files, so that a job named `{name}` is started"
+        );
+        let remedy =
+            "convert the workflow together with its coordinator, or provide a job of that name";
+        self.ledger.claim(app.span(), Outcome::None, &reason, remedy);
         let texts = self.texts.iter().filter(|(_, text)| text.lacks.is_empty());
         let pairs = texts.map(|(name, text)| (super::key(name), printed(text)));
         let pairs = pairs.filter(|(_, value)| !super::actions::is_for_programs(value)).collect();

@@ -4,9 +4,9 @@ use super::python::{laid_out, neutral};
 use super::{Printer, flow_name};
 use crate::carry::airflow::Coordinated;
 use crate::carry::airflow::coordinator::{dataset, logic};
-use crate::carry::airflow::expression::Text as Code;
 use crate::carry::airflow::python::{Value, identifier, quoted};
 use crate::carry::airflow::schedule::{unix, usual, written, zone_of};
+use crate::carry::coordinates::{Coordinates, configuration, coordinate};
 use crate::carry::ledger::Outcome;
 use crate::carry::{claims, instances, missing};
 use crate::ir::Scalar;
@@ -15,7 +15,7 @@ use crate::source::Span;
 use ankus_lang::coordinator::{DataEvent, Definition, Execution, Instances};
 use ankus_lang::el::Phase;
 use ankus_lang::time::{EndOf, Frequency, Instant, Unit, Zone};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// When a flow runs.
 struct Times {
@@ -25,36 +25,13 @@ struct Times {
     differs: Option<&'static str>,
 }
 
-impl<'a> Printer<'a> {
-    /// Converts a coordinator, and the start of its workflow if that is not available.
-    pub(super) fn coordinator(&mut self, coordinated: Coordinated<'a>) {
-        let coordinator = coordinated.analysis.coordinator();
+impl<'a> Coordinates<'a> for Printer<'a> {
+    fn begin(&mut self, name: Option<&Scalar>) {
         self.phase = Phase::CoordinatorActionStart;
-        if let Some(name) = &coordinator.name {
+        if let Some(name) = name {
             let text = self.say_code(name);
             self.constants.insert("coord:name", text);
         }
-        if let Some(parameters) = self.tree.root().and_then(|root| root.child("parameters")) {
-            self.ledger.whole(parameters.span(), Outcome::Exact, "", "");
-        }
-        match coordinated.definition {
-            Ok(definition) => self.times(coordinator, definition),
-            Err(why) => {
-                let why = (why, coordinated.partly);
-                claims::unscheduled(&mut self.ledger, self.tree, coordinator, why);
-            }
-        }
-        if let Some(definition) = coordinated.data() {
-            self.controls(coordinator, definition);
-            self.data(coordinator, definition, coordinated.missing);
-        }
-        let action = self.tree.root().and_then(|root| root.child("action"));
-        let info = action.and_then(|action| action.elements().find(|child| child.name() == "info"));
-        if let Some(info) = info {
-            self.sla(info.span());
-        }
-        self.configuration(coordinator);
-        self.start_workflow(coordinator);
     }
 
     fn times(&mut self, coordinator: &Coordinator, definition: &Definition) {
@@ -206,6 +183,22 @@ impl<'a> Printer<'a> {
         }
     }
 
+    fn agreement(&mut self, span: Span) {
+        self.sla(span);
+    }
+}
+
+impl<'a> Printer<'a> {
+    /// Converts a coordinator, and the start of its workflow if that is not available.
+    pub(super) fn coordinator(&mut self, coordinated: Coordinated<'a>) {
+        let tree = self.tree;
+        coordinate(self, tree, coordinated);
+        let coordinator = coordinated.analysis.coordinator();
+        let texts = configuration(self, coordinator).into_iter();
+        self.texts = texts.map(|(name, text)| (name, text.as_text())).collect();
+        self.start_workflow(coordinator);
+    }
+
     /// Adds a node that waits for data.
     fn wait(&mut self, node: &str, code: &str, definition: &Definition) {
         let minutes = match definition.controls.timeout {
@@ -247,25 +240,6 @@ impl<'a> Printer<'a> {
         }
     }
 
-    /// Compiles the properties that the coordinator sets for its workflow.
-    fn configuration(&mut self, coordinator: &Coordinator) {
-        let mut texts = BTreeMap::new();
-        for property in &coordinator.configuration {
-            let Some(name) = &property.name else { continue };
-            let known = self.say_code(name);
-            let name = known.known().unwrap_or(name.as_str()).to_owned();
-            let text = match &property.value {
-                Some(value) if self.given.secrets.covers(&name) && !value.is_expr() => {
-                    self.hidden(value.span(), &name)
-                }
-                Some(value) => self.say_code(value),
-                None => Code::default(),
-            };
-            texts.insert(name, text.as_text());
-        }
-        self.texts = texts;
-    }
-
     fn start_workflow(&mut self, coordinator: &Coordinator) {
         let Some(app) = &coordinator.app_path else { return };
         let path = self.say_code(app);
@@ -276,9 +250,12 @@ impl<'a> Printer<'a> {
         }
         let all = (self.given.properties, self.given.secrets);
         let name = &claims::folder_of(path.known(), app, all);
-        let reason = "its workflow is not among the converted files; it is started by name";
-        let remedy = "convert the workflow as well, and give its flow this name";
-        self.ledger.claim(app.span(), Outcome::None, reason, remedy);
+        let reason = format!(
+            "its workflow is not among the converted files, so that a flow named `{name}` is started"
+        );
+        let remedy =
+            "convert the workflow together with its coordinator, or provide a flow of that name";
+        self.ledger.claim(app.span(), Outcome::None, &reason, remedy);
         let mut params = vec![(String::new(), Value::code("run.params"))];
         for (name, text) in &self.texts {
             let text = super::python::expression(&neutral(text.clone()));

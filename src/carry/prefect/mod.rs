@@ -151,7 +151,7 @@ pub fn convert(given: Given<'_>) -> Conversion {
     let outputs = is_made.then(|| printer.output()).into_iter().collect();
     let path = given.coordinator.map_or(given.path, |coordinator| coordinator.path);
     let (path, name) = (path.to_owned(), given.name.to_owned());
-    Conversion { path, name, outputs, entries, needs: Needs::default() }
+    Conversion { path, name, outputs, entries, needs: Needs::default(), unset: Vec::new() }
 }
 
 /// Returns how a secret reaches a flow.
@@ -187,8 +187,7 @@ impl<'a> Says<'a> for Printer<'a> {
     fn kept(&mut self, name: &str) -> (Code, Kept) {
         let name = secret_name(self.given.name, name);
         let code = format!("run.secret({})", super::airflow::python::quoted(&name, '\''));
-        let part = super::airflow::expression::Part::Value(code, true);
-        (Code { parts: vec![part], ..Code::default() }, of_block(&name))
+        (Code::of_code((code, true)), of_block(&name))
     }
 
     fn named(&self, name: &str) -> Option<Kept> {

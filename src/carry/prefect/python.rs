@@ -254,7 +254,7 @@ fn flat(value: &Value) -> Option<String> {
 pub(super) fn neutral(code: Code) -> Text {
     let parts = code.parts.into_iter().map(|part| match part {
         CodePart::Literal(text) => Part::Literal(text),
-        CodePart::Value(code, is_text) => {
+        CodePart::Value((code, is_text)) => {
             Part::Value((code, if is_text { Kind::Text } else { Kind::Nullable }))
         }
     });

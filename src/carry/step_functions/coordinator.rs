@@ -6,50 +6,28 @@ use super::{Printer, template::Schedule};
 use crate::carry::airflow::Coordinated;
 use crate::carry::airflow::schedule::{usual, written, zone_of};
 use crate::carry::commands::{Command, Commands};
+use crate::carry::coordinates::{Coordinates, configuration, coordinate};
 use crate::carry::instances::current;
 use crate::carry::ledger::Outcome;
 use crate::carry::{claims, missing};
+use crate::ir::Scalar;
 use crate::ir::coordinator::Coordinator;
+use crate::source::Span;
 use ankus_lang::coordinator::{DataEvent, Definition, Execution, Instances};
 use ankus_lang::el::Phase;
 use ankus_lang::time::{Cron, EndOf, Frequency, Unit};
 use serde_json::json;
-use std::collections::BTreeMap;
 
 /// The state of skipped runs.
 pub(super) const PASSED_OVER: &str = "Passed over";
 
-impl<'a> Printer<'a> {
-    /// Converts a coordinator. Returns the states that start its workflow if that is not available.
-    pub(super) fn coordinator(&mut self, coordinated: Coordinated<'a>) -> Machine {
-        let coordinator = coordinated.analysis.coordinator();
+impl<'a> Coordinates<'a> for Printer<'a> {
+    fn begin(&mut self, name: Option<&Scalar>) {
         self.phase = Phase::CoordinatorActionStart;
-        if let Some(name) = &coordinator.name {
+        if let Some(name) = name {
             let text = self.say(name);
             self.constants.insert("coord:name", text);
         }
-        let root = self.tree.root();
-        if let Some(parameter) = root.and_then(|root| root.child("parameters")) {
-            self.ledger.whole(parameter.span(), Outcome::Exact, "", "");
-        }
-        match coordinated.definition {
-            Ok(definition) => self.times(coordinator, definition),
-            Err(why) => {
-                let why = (why, coordinated.partly);
-                claims::unscheduled(&mut self.ledger, self.tree, coordinator, why);
-            }
-        }
-        if let Some(definition) = coordinated.data() {
-            self.controls(coordinator, definition);
-            self.events(coordinator, definition, coordinated.missing);
-        }
-        let action = root.and_then(|root| root.child("action"));
-        let info = action.and_then(|action| action.elements().find(|child| child.name() == "info"));
-        if let Some(info) = info {
-            self.sla(info.span());
-        }
-        self.configuration(coordinator);
-        self.start_workflow(coordinator)
     }
 
     fn times(&mut self, coordinator: &Coordinator, definition: &Definition) {
@@ -124,7 +102,7 @@ impl<'a> Printer<'a> {
         }
     }
 
-    fn events(&mut self, coordinator: &Coordinator, definition: &Definition, files: &[String]) {
+    fn data(&mut self, coordinator: &Coordinator, definition: &Definition, files: &[String]) {
         let Some(root) = self.tree.root() else { return };
         for name in ["datasets", "input-events", "output-events"] {
             if let Some(element) = root.child(name) {
@@ -190,6 +168,21 @@ impl<'a> Printer<'a> {
         }
     }
 
+    fn agreement(&mut self, span: Span) {
+        self.sla(span);
+    }
+}
+
+impl<'a> Printer<'a> {
+    /// Converts a coordinator. Returns the states that start its workflow if that is not available.
+    pub(super) fn coordinator(&mut self, coordinated: Coordinated<'a>) -> Machine {
+        let tree = self.tree;
+        coordinate(self, tree, coordinated);
+        let coordinator = coordinated.analysis.coordinator();
+        self.texts = configuration(self, coordinator);
+        self.start_workflow(coordinator)
+    }
+
     /// Adds a state that fails because it is not known what to wait for: a run without its data is worse than none.
     fn wait_for_unknown(&mut self, event: &str, why: &str) {
         let name = self.name_of(&format!("Wait for {event}"));
@@ -228,25 +221,6 @@ impl<'a> Printer<'a> {
         self.gates.push((name, state));
     }
 
-    /// Compiles the properties that the coordinator sets for its workflow.
-    fn configuration(&mut self, coordinator: &Coordinator) {
-        let mut texts = BTreeMap::new();
-        for property in &coordinator.configuration {
-            let Some(name) = &property.name else { continue };
-            let known = self.say(name);
-            let name = known.known().unwrap_or(name.as_str()).to_owned();
-            let text = match &property.value {
-                Some(value) if self.given.secrets.covers(&name) && !value.is_expr() => {
-                    self.hide(value.span(), &name)
-                }
-                Some(value) => self.say(value),
-                None => Text::default(),
-            };
-            texts.insert(name, text);
-        }
-        self.texts = texts;
-    }
-
     fn start_workflow(&mut self, coordinator: &Coordinator) -> Machine {
         let mut machine = Machine::default();
         let Some(app) = &coordinator.app_path else { return machine };
@@ -257,9 +231,11 @@ impl<'a> Printer<'a> {
         }
         let all = (self.given.properties, self.given.secrets);
         let name = &claims::folder_of(path.known(), app, all);
-        let reason = "its workflow is not among the converted files; it is started by name";
-        let remedy = "convert the workflow as well, and give the machine this name";
-        self.ledger.claim(app.span(), Outcome::None, reason, remedy);
+        let reason = format!(
+            "its workflow is not among the converted files, so that a state machine named `{name}` is started"
+        );
+        let remedy = "convert the workflow together with its coordinator, or provide a state machine of that name";
+        self.ledger.claim(app.span(), Outcome::None, &reason, remedy);
         let input: serde_json::Map<_, _> =
             self.texts.iter().map(|(name, text)| (name.clone(), json!(text.field()))).collect();
         let state = json!({
@@ -344,7 +320,9 @@ fn of_cron(cron: &Cron) -> Result<String, String> {
     let (day, weekday) = match (is_any(day), is_any(weekday)) {
         (_, true) => (if day == "?" { "*" } else { day }, "?"),
         (true, false) => ("?", weekday),
-        _ => return Err(format!("EventBridge takes no two kinds of days, as `{text}` has them")),
+        _ => {
+            return Err(format!("EventBridge takes no two kinds of days, as `{text}` has them"));
+        }
     };
     Ok(format!("cron({minute} {hour} {day} {month} {weekday} *)"))
 }

@@ -118,7 +118,7 @@ pub fn convert(given: Given<'_>) -> Conversion {
     let outputs = machine.map(|machine| printer.outputs(machine)).unwrap_or_default();
     let path = given.coordinator.map_or(given.path, |coordinator| coordinator.path);
     let (path, name) = (path.to_owned(), given.name.to_owned());
-    Conversion { path, name, outputs, entries, needs: Needs::default() }
+    Conversion { path, name, outputs, entries, needs: Needs::default(), unset: Vec::new() }
 }
 
 /// The reason reported for a secret: where it comes from.
