@@ -11,6 +11,7 @@ mod paths;
 mod prove;
 mod told;
 mod turns;
+mod unset;
 mod written;
 
 use super::check::count_of;
@@ -336,6 +337,17 @@ fn tell(
         of(Outcome::Approximate),
         of(Outcome::None),
     ));
+    let unset: Vec<usize> = conversions.iter().map(|one| one.unset.len()).collect();
+    let users = unset.iter().filter(|number| **number > 0).count();
+    if users > 0 {
+        let number: usize = unset.iter().sum();
+        let have = if number == 1 { "has" } else { "have" };
+        let parameters = count_of(number, "parameter");
+        let users = count_of(users, "application");
+        shell.say(format!(
+            "{parameters} of {users} {have} no value: `--report` says where each is used and what to do"
+        ));
+    }
     Ok(lost)
 }
 
@@ -469,7 +481,13 @@ fn convert(
     }
     paths::of_started(&mut units, &Named::of(by_path));
     let joined = joined::of(&units, target);
-    conversions.extend(carried::all(&units, &joined, (target, cut_over)));
+    let mut converted = carried::all(&units, &joined, (target, cut_over));
+    let names = units.iter().map(|unit| unit.name.clone());
+    let mut unset: BTreeMap<String, _> = names.zip(unset::of(&units, target)).collect();
+    for conversion in &mut converted {
+        conversion.unset = unset.remove(&conversion.name).unwrap_or_default();
+    }
+    conversions.extend(converted);
     conversions.sort_by(|a, b| (&a.path, &a.name).cmp(&(&b.path, &b.name)));
     Ok(Carried { conversions, units, joined })
 }

@@ -2,7 +2,7 @@
 //! scenarios that both sides played.
 
 use super::ledger::PARTS;
-use super::{Conversion, Entry, Outcome};
+use super::{Conversion, Entry, Outcome, Unset};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -173,6 +173,9 @@ pub fn json(target: &str, conversions: &[Conversion], replays: Option<&Replays>)
             if !conversion.needs.is_empty() {
                 all["needs"] = conversion.needs.kinds().into_iter().collect();
             }
+            if !conversion.unset.is_empty() {
+                all["unset"] = conversion.unset.iter().map(Unset::json).collect();
+            }
             if let Some(replay) = replay_of(replays, conversion) {
                 all["replay"] = replay.json();
             }
@@ -262,17 +265,22 @@ impl<'a> Group<'a> {
 
     /// Returns the other lines in words, if there are any.
     pub fn other_lines(&self) -> Option<String> {
-        /// Maximum number of lines that are listed; others are only counted.
-        const MOST: usize = 8;
-        let others = &self.lines[1..];
-        let shown: Vec<String> = others.iter().take(MOST).map(usize::to_string).collect();
-        let word = if others.len() == 1 { "line" } else { "lines" };
-        match (&shown[..], others.len().saturating_sub(MOST)) {
-            ([], _) => None,
-            ([one], 0) => Some(format!("{word} {one}")),
-            ([most @ .., last], 0) => Some(format!("{word} {} and {last}", most.join(", "))),
-            (most, more) => Some(format!("{word} {} and {more} more", most.join(", "))),
-        }
+        other_lines(&self.lines)
+    }
+}
+
+/// Returns all lines but the first in words, if there are any.
+fn other_lines(lines: &[usize]) -> Option<String> {
+    /// Maximum number of lines that are listed; others are only counted.
+    const MOST: usize = 8;
+    let others = &lines[1..];
+    let shown: Vec<String> = others.iter().take(MOST).map(usize::to_string).collect();
+    let word = if others.len() == 1 { "line" } else { "lines" };
+    match (&shown[..], others.len().saturating_sub(MOST)) {
+        ([], _) => None,
+        ([one], 0) => Some(format!("{word} {one}")),
+        ([most @ .., last], 0) => Some(format!("{word} {} and {last}", most.join(", "))),
+        (most, more) => Some(format!("{word} {} and {more} more", most.join(", "))),
     }
 }
 
@@ -324,6 +332,27 @@ fn needs(conversion: &Conversion, mark: &str) -> Option<String> {
     (!words.is_empty()).then(|| format!("Needs: {}.", words.join("; ")))
 }
 
+impl Unset {
+    fn json(&self) -> Value {
+        let uses: Vec<Value> =
+            self.uses.iter().map(|(path, line)| json!({"path": path, "line": line})).collect();
+        json!({"name": self.name, "uses": uses, "remedy": self.remedy})
+    }
+
+    /// Returns the places where it is used, in words: "path:3, lines 5 and 7; other:9".
+    fn places(&self) -> String {
+        let mut by_path: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+        for (path, line) in &self.uses {
+            by_path.entry(path).or_default().push(*line);
+        }
+        let places = by_path.iter().map(|(path, lines)| {
+            let others = other_lines(lines).map_or(String::new(), |lines| format!(", {lines}"));
+            format!("{path}:{}{others}", lines[0])
+        });
+        places.collect::<Vec<_>>().join("; ")
+    }
+}
+
 /// Returns the number of applications in words.
 fn applications(count: usize) -> String {
     let word = if count == 1 { "application" } else { "applications" };
@@ -358,6 +387,14 @@ pub fn markdown(target: &str, conversions: &[Conversion], replays: Option<&Repla
             for line in lines {
                 out.push_str(&format!("- {}\n", cell(&line)));
             }
+        }
+        if let [first, ..] = &conversion.unset[..] {
+            out.push_str("\n| parameter without a value | used in |\n|---|---|\n");
+            for unset in &conversion.unset {
+                let places = cell(&unset.places());
+                out.push_str(&format!("| `{}` | {places} |\n", cell(&unset.name)));
+            }
+            out.push_str(&format!("\nFor each of them: {}.\n", first.remedy));
         }
         let rows = rows(conversion);
         if rows.is_empty() {
@@ -415,6 +452,14 @@ pub fn html(target: &str, conversions: &[Conversion], replays: Option<&Replays>)
                     lines.iter().map(|line| format!("<li>{}\n", safe(line))).collect();
                 out.push_str(&format!("<ul>\n{lines}</ul>\n"));
             }
+        }
+        if let [first, ..] = &conversion.unset[..] {
+            out.push_str("<table>\n<tr><th>parameter without a value<th>used in\n");
+            for unset in &conversion.unset {
+                let (name, places) = (safe(&unset.name), safe(&unset.places()));
+                out.push_str(&format!("<tr><td>{name}<td>{places}\n"));
+            }
+            out.push_str(&format!("</table>\n<p>For each of them: {}.</p>\n", first.remedy));
         }
         out.push_str(
             "<table>\n<tr><th>outcome<th>construct<th>where<th>what differs<th>what to do\n",

@@ -91,6 +91,99 @@ fn a_coordinator_and_its_workflow_are_one_file() {
 }
 
 #[test]
+fn parameters_that_nothing_sets_are_reported() {
+    let folder = application();
+    let apps = folder.path().join("apps/daily");
+    let load = LOAD
+        .replace("two words", "${second} ${password2} ${area}")
+        .replace("it failed", "${second}");
+    written(&apps, "workflow.xml", &load);
+    written(&apps, "job.properties", "mode=full\narea=${region}/x\n");
+    // A sub-workflow inherits what its caller has, except where it is not passed on.
+    let call = |inherits: &str, name: &str| {
+        format!(
+            "<action name='{name}'><sub-workflow><app-path>hdfs://nn/apps/{name}</app-path>{inherits}<configuration><property><name>given</name><value>1</value></property></configuration></sub-workflow><ok to='end'/><error to='end'/></action>"
+        )
+    };
+    let root = |name: &str, inside: &str| {
+        format!(
+            "<workflow-app name='{name}' xmlns='uri:oozie:workflow:0.5'>{inside}<end name='end'/></workflow-app>"
+        )
+    };
+    let both =
+        call("<propagate-configuration/>", "all").replace("<ok to='end'/>", "<ok to='some'/>");
+    let parent = format!("<start to='all'/>{both}{}", call("", "some"));
+    written(folder.path(), "apps/parent/workflow.xml", &root("parent", &parent));
+    written(
+        folder.path(),
+        "apps/parent/job.properties",
+        "oozie.wf.application.path=hdfs://nn/apps/parent\nmine=1\n",
+    );
+    let child = "<start to='a'/><action name='a'><fs><mkdir path='/${mine}/${given}'/></fs><ok to='end'/><error to='end'/></action>";
+    for name in ["all", "some"] {
+        written(folder.path(), &format!("apps/{name}/workflow.xml"), &root(name, child));
+    }
+    for (target, remedy) in [
+        ("airflow", "`PARAMS` of the DAG"),
+        ("argo", "`arguments` of the template"),
+        ("databricks", "an empty text"),
+    ] {
+        let report = |end: &str| folder.path().join(format!("report.{end}"));
+        let [json, markdown, html] = ["json", "md", "html"].map(report);
+        let apps = shown(&folder.path().join("apps"));
+        let (_, _, said) = convert(&[
+            &apps,
+            "--to",
+            target,
+            "--report",
+            &shown(&json),
+            "--report",
+            &shown(&markdown),
+            "--report",
+            &shown(&html),
+        ]);
+        assert!(said.contains("3 parameters of 2 applications have no value"), "{said}");
+        let text = std::fs::read_to_string(&json).expect("a report");
+        let report: Value = serde_json::from_str(&text).expect("JSON");
+        let unset = |path: &str| {
+            let all = report["applications"].as_array().expect("a list");
+            let one =
+                all.iter().find(|one| one["path"].as_str().is_some_and(|own| own.ends_with(path)));
+            let unset =
+                one.expect("it is converted")["unset"].as_array().cloned().unwrap_or_default();
+            let line = |place: &Value| {
+                let file = place["path"]
+                    .as_str()
+                    .unwrap_or_default()
+                    .rsplit('/')
+                    .next()
+                    .unwrap_or_default()
+                    .to_owned();
+                format!("{file}:{}", place["line"])
+            };
+            let name = |one: &Value| {
+                assert!(one["remedy"].as_str().is_some_and(|said| said.contains(remedy)), "{one}");
+                let uses: Vec<String> =
+                    one["uses"].as_array().expect("places").iter().map(line).collect();
+                format!("{} {}", one["name"].as_str().unwrap_or_default(), uses.join(" "))
+            };
+            unset.iter().map(name).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            unset("daily/coordinator.xml"),
+            ["region job.properties:2", "second workflow.xml:6 workflow.xml:9"]
+        );
+        assert_eq!(unset("some/workflow.xml"), ["mine workflow.xml:1"]);
+        assert_eq!((unset("all/workflow.xml"), unset("parent/workflow.xml")), (vec![], vec![]));
+        let markdown = std::fs::read_to_string(&markdown).expect("a report");
+        let row = "workflow.xml:6, line 9 |\n\nFor each of them: convert again with";
+        assert!(markdown.contains("| `second` | ") && markdown.contains(row), "{markdown}");
+        let html = std::fs::read_to_string(&html).expect("a report");
+        assert!(html.contains("<tr><td>mine<td>") && html.contains(remedy), "{html}");
+    }
+}
+
+#[test]
 fn the_other_side_ends_where_airflow_begins() {
     let folder = application();
     let out = folder.path().join("out");
@@ -571,7 +664,7 @@ fn what_cannot_be_read_is_refused_when_it_runs() {
         assert_eq!(code, 1, "{target}: {lost}");
         assert!(
             lost.contains(
-                "`workflow.action.shell.argument` is lost: the expression cannot be read"
+                "`workflow.action.shell.argument` is lost: the expression cannot be parsed"
             )
         );
         for text in texts_below(&out) {

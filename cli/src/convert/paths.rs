@@ -25,13 +25,14 @@ const DEPTH: usize = 8;
 type Values = BTreeMap<String, String>;
 
 /// A sub-workflow action of a workflow.
-struct Call {
-    span: Span,
+pub(super) struct Call {
+    pub(super) span: Span,
     /// The path of its application, as written.
     path: String,
     /// Whether it inherits the properties of the caller.
-    hands_on: bool,
-    given: Vec<(String, String)>,
+    pub(super) hands_on: bool,
+    /// The properties that it sets.
+    pub(super) given: Vec<(String, String)>,
 }
 
 /// What is known about the path of a sub-workflow.
@@ -86,7 +87,7 @@ fn wanted(calls: &[Vec<Call>]) -> BTreeSet<String> {
 }
 
 /// Returns the sub-workflow actions of a unit.
-fn calls(unit: &Unit) -> Vec<Call> {
+pub(super) fn calls(unit: &Unit) -> Vec<Call> {
     let Some(loaded) = &unit.workflow else { return Vec::new() };
     if !loaded.source.text.contains("sub-workflow") {
         return Vec::new();
