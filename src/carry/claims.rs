@@ -17,9 +17,9 @@ use std::ops::Range;
 
 /// The reason reported for options that contain shell variables.
 pub(super) const NO_SHELL: &str =
-    "the shell of a launcher fills in its variables; none reads them here";
+    "the shell of a launcher expands its variables, but no shell does so here";
 /// The remedy reported with [`NO_SHELL`].
-pub(super) const WRITE_OUT: &str = "write their values out";
+pub(super) const WRITE_OUT: &str = "write the values themselves";
 
 /// A piece of a text that contains secrets.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -264,7 +264,7 @@ pub(super) fn retries(
     let minutes = number(interval)?;
     match interval.is_expr() {
         true => {
-            let reason = "the value that it is submitted with is written out";
+            let reason = "the value at submission is written into the output";
             ledger.claim(interval.span(), Outcome::Approximate, reason, "");
         }
         false => ledger.exact(interval.span()),
@@ -279,9 +279,7 @@ pub(super) fn unknown_start(
     properties: &BTreeMap<String, String>,
 ) {
     let (reason, remedy) = match is_named(path, properties) {
-        false => {
-            ("which workflow it starts is known only when it runs", "name the one that is meant")
-        }
+        false => ("which workflow it starts is known only when it runs", "write the path itself"),
         true => {
             ("the workflow that it starts is not among the converted files", "convert it as well")
         }
@@ -335,7 +333,7 @@ pub(super) fn flow(
     let flow = analysis.flow();
     for (id, node) in flow.workflow.nodes() {
         if !flow.reach.is_reachable(id) {
-            let reason = "no run enters it, so that nothing is made of it";
+            let reason = "no run reaches it, so it is not converted";
             ledger.whole(node.span, Outcome::Exact, reason, "");
             continue;
         }
@@ -356,8 +354,7 @@ pub(super) fn flow(
     for property in &workflow.parameters {
         let is_open = super::is_open(property.name.as_str(), properties);
         if is_open && defaults == Defaults::AsWritten {
-            let reason =
-                "its default names properties that only a run knows, and stays as it is written";
+            let reason = "its default refers to properties that are only known at run time, and is kept as written";
             let remedy = "give it a value with -D NAME=VALUE, and convert again";
             ledger.whole(property.span, Outcome::None, reason, remedy);
         } else {
@@ -395,7 +392,7 @@ pub(super) fn starters(ledger: &mut Ledger, analysis: &Analysis, around: &Around
     }
     for path in &around.starters {
         let reason = format!(
-            "`{path}` starts it, and its actions inherit the `<global>` of that from a server"
+            "`{path}` starts it, and on a server its actions inherit the `<global>` of that workflow"
         );
         ledger.claim(root.name_span(), Outcome::Approximate, &reason, "convert both together");
     }
@@ -444,14 +441,14 @@ pub(super) fn global(
         let Some(missed) = around.missed.get(&path.span()) else {
             // If the path is not known, the sub-workflow itself is lost, which is reported elsewhere.
             if is_named(path, properties) {
-                let reason = "the workflow that it starts is not among the converted files, and inherits `<global>` from a server";
+                let reason = "the workflow that it starts is not among the converted files, and would inherit `<global>` on a server";
                 ledger.claim(path.span(), Outcome::None, reason, "convert both together");
             }
             continue;
         };
         if !missed.names.is_empty() {
             let reason = format!(
-                "with a server, `{}` inherits {} from it; what is secret, or differs between the workflows that start it, is not handed down here",
+                "on a server, `{}` inherits {} from it; secrets, and values that differ between the workflows that start it, are not passed on here",
                 missed.by,
                 missed.listed()
             );
@@ -462,7 +459,7 @@ pub(super) fn global(
 }
 
 /// The reason reported for a part of `<global>` that only sub-workflows use.
-const PASSED_ON: &str = "no action takes it from here but those of sub-workflows";
+const PASSED_ON: &str = "only actions of sub-workflows use it";
 
 /// The reason reported for a part of `<global>` that no action uses.
-const UNUSED: &str = "no action takes it from here, so that nothing is made of it";
+const UNUSED: &str = "no action uses it, so it is not converted";

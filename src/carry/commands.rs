@@ -61,10 +61,9 @@ fn words_of(text: Text) -> Vec<Word> {
 }
 
 /// The reason reported for a properties file that no option names.
-pub(super) const UNREAD: &str =
-    "the file is fetched beside the command, which is not told to read it";
+pub(super) const UNREAD: &str = "the file is fetched, but no option tells the command to read it";
 /// The remedy reported with [`UNREAD`].
-pub(super) const CHECK_READ: &str = "convert again with the file below the folder of the workflow, or write its properties into the action";
+pub(super) const CHECK_READ: &str = "put the file below the folder of the workflow and convert again, or write its properties into the action";
 
 /// Whether the tool of an action reads properties files with `-conf`, as the Hadoop tools do.
 pub(super) fn takes_conf(body: &Body) -> bool {
@@ -270,8 +269,8 @@ pub(super) trait Commands {
     fn split(&mut self, scalar: &Scalar) -> Word {
         let text = self.say(scalar);
         if scalar.as_str().contains(['"', '\'']) {
-            let reason = "it is split at blanks, quotes or not";
-            self.differs(scalar.span(), reason, "write the arguments out");
+            let reason = "it is split at every blank, even between quotes";
+            self.differs(scalar.span(), reason, "write each argument as an element of its own");
         }
         Word::Split(text)
     }
@@ -367,7 +366,11 @@ pub(super) trait Commands {
         for scalar in &body.archives {
             let text = self.say(scalar);
             let (path, name) = text.split_name(Self::last_part);
-            self.differs(scalar.span(), "it is unpacked by tar or unzip, whichever can", "");
+            self.differs(
+                scalar.span(),
+                "it is unpacked by `tar` or, if that fails, by `unzip`",
+                "",
+            );
             let path = Word::One(self.absolute(path, scalar));
             let packed = Word::One(name.clone().then(Text::literal(".packed")));
             let name = Word::One(name);
@@ -446,11 +449,11 @@ pub(super) trait Commands {
                 };
                 let dirs_only = option("dir-files").is_some_and(|t| t.known() == Some("false"));
                 if !operation.recursive && !dirs_only {
-                    let reason = "files directly in the folder are not changed";
+                    let reason = "the files directly in the folder keep theirs";
                     self.differs(
                         operation.tag,
                         reason,
-                        "add a command with `/*` where they matter",
+                        "if they matter, add a command for `FOLDER/*`",
                     );
                 }
                 out.push(one(&name));
@@ -559,7 +562,7 @@ pub(super) trait Commands {
                 out.words.extend(self.all(arguments));
             }
             Details::Ssh { host, command, arguments } => {
-                self.differs(body.tag, "the keys are those of the primary node", "put them there");
+                self.differs(body.tag, "the keys of the primary node are used", "put them there");
                 out.add("ssh -o BatchMode=yes");
                 for scalar in [host, command].into_iter().flatten() {
                     let word = self.word(scalar);
@@ -571,7 +574,7 @@ pub(super) trait Commands {
                 self.job_file(body, out);
             }
             Details::MapReduce { .. } => {
-                let reason = "streaming, pipes and classes that write the configuration are not carried over";
+                let reason = "streaming, pipes and `config-class` are not converted";
                 self.ledger().whole(body.span, Outcome::None, reason, "start the job by hand");
                 return false;
             }
@@ -669,8 +672,8 @@ pub(super) trait Commands {
                 let rest = all.split_off(usize::from(!is_split && !all.is_empty()));
                 out.words.extend(all);
                 if is_split && !body.configuration.is_empty() {
-                    let reason = "options of Hadoop stand before the command, which is not known";
-                    self.differs(body.tag, reason, "put them behind its first word");
+                    let reason = "the options of Hadoop come before the command, whose first word is only known at run time";
+                    self.differs(body.tag, reason, "put them after its first word");
                 }
                 self.options(body, "-D", "", &mut out.words);
                 out.words.extend(rest);

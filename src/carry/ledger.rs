@@ -214,8 +214,8 @@ impl Ledger {
                     None if outcome == Outcome::Exact => Default::default(),
                     None if !place.speaks => (PARTS.to_owned(), String::new()),
                     None => (
-                        "this part is not carried over".to_owned(),
-                        "do by hand what it did, or name it with --allow".to_owned(),
+                        "this part is not converted".to_owned(),
+                        "replace it by hand, or accept the loss with --allow".to_owned(),
                     ),
                 };
                 Entry {

@@ -11,7 +11,7 @@ use ankus_lang::time::{EndOf, Unit};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-const REMEDY: &str = "convert again with the file beside the coordinator, or below a folder above it as its path ends";
+const REMEDY: &str = "put the file next to the coordinator, or in a folder above it with the last parts of its path, and convert again";
 const GIVE: &str = "give the properties with -P FILE or -D NAME=VALUE, and convert again";
 
 /// A coordinator with unknown parts: times, controls, datasets.
@@ -116,7 +116,7 @@ pub(super) fn reason(event: &DataEvent, files: &[String]) -> String {
         return format!("the dataset `{name}` depends on properties that are not given");
     }
     let files: Vec<String> = files.iter().map(|file| format!("`{file}`")).collect();
-    format!("the dataset `{name}` is in {}, which is not at hand", files.join(" or "))
+    format!("the dataset `{name}` is in {}, which is not available", files.join(" or "))
 }
 
 /// Whether the dataset of an event is available, but properties in it or in its name are not.
@@ -152,7 +152,7 @@ pub(super) fn claim(
     let last = |uri: &str| uri.rsplit('/').next().unwrap_or_default().to_owned();
     for include in &coordinator.includes {
         if files.iter().any(|file| last(file) == last(include.as_str().trim())) {
-            ledger.claim(include.span(), Outcome::None, "the file is not at hand", REMEDY);
+            ledger.claim(include.span(), Outcome::None, "the file is not available", REMEDY);
         }
     }
 }

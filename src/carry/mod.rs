@@ -163,7 +163,7 @@ impl Unscheduled {
     /// Returns the remedy for a report.
     pub fn remedy(&self) -> &'static str {
         match self {
-            Unscheduled::Refused(_) => "mend it first: `ankus check` says what is wrong",
+            Unscheduled::Refused(_) => "correct it first: `ankus check` says what is wrong",
             Unscheduled::Unknown(_) => {
                 "give the properties with -P FILE or -D NAME=VALUE, and convert again"
             }

@@ -76,7 +76,7 @@ impl Sums {
     fn words(&self) -> String {
         let Sums { applications, scenarios, agree, loosely, told, differ } = self;
         format!(
-            "{scenarios} scenarios of {} were played on both sides: {agree} agree, {loosely} but for tasks that a server stops when another one fails, {told} differ where something is lost, {differ} differ otherwise.",
+            "{scenarios} scenarios of {} were played on both sides: {agree} agree, {loosely} agree except for tasks that a server stops when another one fails, {told} differ where the report says that something is lost, {differ} differ otherwise.",
             self::applications(*applications)
         )
     }
@@ -115,13 +115,13 @@ impl Replay {
         }
         let Replay { scenarios, agree, loosely, differs, .. } = self;
         let sum = format!(
-            "Of {scenarios} scenarios {agree} agree, {loosely} but for tasks that a server stops when another one fails, {} differ.",
+            "Of {scenarios} scenarios, {agree} agree, {loosely} agree except for tasks that a server stops when another one fails, {} differ.",
             differs.len()
         );
         let lines = differs
             .iter()
             .map(|one| {
-                let told = if one.is_told { " (something is lost, see below)" } else { "" };
+                let told = if one.is_told { " (because of a loss below)" } else { "" };
                 format!("{}{told}: {}", one.scenario, one.what.join("; "))
             })
             .collect();
@@ -364,7 +364,7 @@ pub fn markdown(target: &str, conversions: &[Conversion], replays: Option<&Repla
     let cell = |text: &str| text.replace('|', "\\|").replace('\n', " ");
     let [exact, approximate, none] = sums(conversions);
     let mut out = format!(
-        "# Conversion to {target}\n\n{}: {exact} elements and attributes exact, {approximate} approximate, {none} not carried over.\n",
+        "# Conversion to {target}\n\n{}: {exact} elements and attributes exact, {approximate} approximate, {none} lost.\n",
         applications(conversions.len())
     );
     if let Some(replays) = replays {
@@ -425,7 +425,7 @@ pub fn html(target: &str, conversions: &[Conversion], replays: Option<&Replays>)
     let mut out = format!(
         "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<title>Conversion to {target}</title>\n\
          <style>body{{font:15px/1.5 sans-serif;margin:2em}}table{{border-collapse:collapse}}td,th{{border:1px solid #ccc;padding:.2em .6em;text-align:left;vertical-align:top}}.none{{background:#fdd}}.approximate{{background:#ffd}}</style>\n\
-         <h1>Conversion to {target}</h1>\n<p>{}: {exact} elements and attributes exact, {approximate} approximate, {none} not carried over.</p>\n",
+         <h1>Conversion to {target}</h1>\n<p>{}: {exact} elements and attributes exact, {approximate} approximate, {none} lost.</p>\n",
         applications(conversions.len())
     );
     if let Some(replays) = replays {

@@ -141,7 +141,7 @@ pub fn unreadable(source: &str, phase: Phase, dialect: Dialect) -> Option<String
     let template = Template::compile(&escaped, phase, dialect);
     let error = template.errors().first()?;
     Some(format!(
-        "a server cannot read the expression, for it sees `&amp;`, `&lt;` and `&gt;`: {}",
+        "a server cannot parse the expression, because it sees `&amp;`, `&lt;` and `&gt;`: {}",
         error.message
     ))
 }
@@ -155,7 +155,7 @@ pub fn compile(
 ) -> Result<Text, String> {
     let template = Template::compile(source, phase, dialect);
     if let Some(error) = template.errors().first() {
-        return Err(format!("the expression cannot be read: {}", error.message));
+        return Err(format!("the expression cannot be parsed: {}", error.message));
     }
     if let Some(why) = unreadable(source, phase, dialect) {
         return Err(why);
@@ -234,7 +234,7 @@ pub fn evaluated(
 
 /// The reason reported for a mode that is only known at run time.
 pub(super) const UNKNOWN_MODE: &str =
-    "a mode of ten letters (`-rwxr-x---`) is not read, octal digits are";
+    "the tools accept octal digits, but not a mode of ten letters (`-rwxr-x---`)";
 
 /// Converts a file mode to what the Hadoop tools parse: `-rwxr-x---` to `750`. They misread the letters of a listing.
 pub(super) fn mode(written: &str) -> String {

@@ -90,7 +90,7 @@ fn what_cannot_be_carried_over_fails_and_says_so() {
     assert_eq!(code, 1);
     assert!(lost.contains("`${wf:run()}` has no counterpart"), "{lost}");
     let text = std::fs::read_to_string(out.join("workflows/load.yaml")).expect("a file");
-    assert!(text.contains("value: 'not carried over: `${wf:run()}` has no counterpart'"), "{text}");
+    assert!(text.contains("value: 'not converted: `${wf:run()}` has no counterpart'"), "{text}");
     assert!(!text.contains("load.sh"), "{text}");
 }
 

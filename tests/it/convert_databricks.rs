@@ -50,7 +50,7 @@ fn a_join_behind_a_path_that_a_choice_ends_is_approximate() {
     convert(&[&app, "--report", &shown(&report)]);
     let report = std::fs::read_to_string(report).expect("a report");
     assert!(report.contains("1 application: "), "{report}");
-    assert!(report.contains("what a choice leaves out counts as done"), "{report}");
+    assert!(report.contains("skipped tasks count as done"), "{report}");
 }
 
 #[test]
@@ -105,7 +105,7 @@ fn what_no_reference_says_fails_and_says_so() {
     );
     let text = std::fs::read_to_string(out.join("resources/load.job.yml")).expect("a file");
     assert!(
-        text.contains("not carried over: Databricks has no dynamic value reference for"),
+        text.contains("not converted: Databricks has no dynamic value reference for"),
         "{text}"
     );
     assert!(!text.contains("load.sh"), "{text}");
@@ -183,8 +183,8 @@ fn commands_that_are_too_long_are_refused() {
     written(folder.path(), "workflow.xml", &FORKED.replace("${input}", &"x".repeat(11_000)));
     let path = shown(&folder.path().join("workflow.xml"));
     for (target, reason) in [
-        ("databricks", "a task takes 10,000 bytes of parameters at most"),
-        ("step-functions", "a step of EMR takes 10,240 characters at most"),
+        ("databricks", "the parameters of a task take at most 10,000 bytes"),
+        ("step-functions", "the arguments of an EMR step take at most 10,240 characters"),
     ] {
         let out = folder.path().join(target);
         let (code, lost, _) = crate::convert::convert(&[

@@ -215,7 +215,8 @@ fn what_one_graph_would_do_otherwise_stays_apart() {
         estate(folder.path(), GRAPH, TOUCH, "current(0)", "01");
         written(folder.path(), "rich/coordinator.xml", &text);
         let (outcome, reason, said) = told(folder.path(), "airflow");
-        let whole = format!("it waits for the folder; with `clean` it is not joined: {why}");
+        let whole =
+            format!("it waits for the folder, because it is not joined with `clean`: {why}");
         assert_eq!((&*outcome, &*reason), ("exact", &*whole));
         assert!(said.contains(&format!("`in` is not joined with `clean`: {why}")), "{said}");
         let [clean, rich] = dags(folder.path(), "airflow");

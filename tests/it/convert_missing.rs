@@ -32,7 +32,7 @@ fn a_schedule_is_carried_though_a_file_of_datasets_is_missing() {
             let (code, lost, said) = convert(&[&from, "--to", target, "-o", &to]);
             assert_eq!(code, 1, "{target}: {said}");
             let about = format!("the dataset `hourly` is in `{place}/views.xml`");
-            let place = "`coordinator.datasets.include` is lost: the file is not at hand";
+            let place = "`coordinator.datasets.include` is lost: the file is not available";
             if target != "databricks" {
                 assert!(lost.contains(&about) && lost.contains(place), "{target}: {lost}");
             }
@@ -55,9 +55,9 @@ fn a_schedule_is_carried_though_a_file_of_datasets_is_missing() {
         let flow = carried("prefect", "flows/views.py");
         assert!(flow.contains("run.wait_for(HOURS_DATA, minutes=120)"), "{flow}");
         let template = carried("argo", "workflows/views.yaml");
-        assert!(template.contains("what to wait for is not known"), "{template}");
+        assert!(template.contains("it is not known what to wait for"), "{template}");
         let machine = carried("step-functions", "state-machines/views.asl.json");
-        assert!(machine.contains("$error('what to wait for is not known"), "{machine}");
+        assert!(machine.contains("$error('it is not known what to wait for"), "{machine}");
         let job = carried("databricks", "resources/views.job.yml");
         let paused = "quartz_cron_expression: '0 0 0 * * ?'\n        timezone_id: UTC\n        pause_status: PAUSED";
         assert!(job.contains(paused), "{job}");
@@ -153,7 +153,7 @@ fn expressions_that_no_server_can_read_fail() {
     for target in ["airflow", "prefect", "argo", "step-functions", "databricks"] {
         let out = folder.path().join(target);
         let (code, lost, _) = convert(&[&shown(folder.path()), "--to", target, "-o", &shown(&out)]);
-        assert!(code == 1 && lost.contains("a server cannot read the expression"), "{lost}");
+        assert!(code == 1 && lost.contains("a server cannot parse the expression"), "{lost}");
     }
 }
 
@@ -193,7 +193,7 @@ fn reports_say_why_nothing_is_scheduled_or_started() {
         let (_, lost, _) = convert(&[&app, "--to", target, "-o", &out]);
         for part in [
             "a server refuses the coordinator with E1003",
-            "mend it first: `ankus check` says what is wrong",
+            "correct it first: `ankus check` says what is wrong",
             "which workflow it starts is known only when it runs",
         ] {
             assert!(lost.contains(part), "{target}: {part} in\n{lost}");
@@ -237,7 +237,7 @@ fn defaults_that_name_other_properties_are_filled_in() {
         let (_, lost, _) = convert(&[&app, "--to", target, "-o", &shown(&out)]);
         (lost, texts_below(&out).concat())
     };
-    let reason = "its default names properties that only a run knows";
+    let reason = "its default refers to properties that are only known at run time";
     for (target, code) in
         [("airflow", "el.conf(params, 'where')"), ("prefect", "el.conf(run.params, \"where\")")]
     {

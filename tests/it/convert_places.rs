@@ -98,7 +98,7 @@ fn a_workflow_that_starts_itself_is_the_same_one() {
     let (dag, report) = carried(folder.path(), "airflow");
     // It is named after its file, because its name depends on the run.
     assert!(dag.contains("dag_id=\"round\"") && dag.contains("trigger_dag_id=\"round\""), "{dag}");
-    assert!(report.contains("each round is a run that waits for the next one"), "{report}");
+    assert!(report.contains("each iteration is a run that waits for the next one"), "{report}");
     for (target, part) in [
         ("argo", "name: round"),
         ("prefect", "from round import round_flow"),

@@ -94,7 +94,7 @@ fn a_file_that_is_not_at_hand_stays_a_file_with_those_before_it() {
     let (text, report) = carried(folder.path(), "airflow");
     assert!(text.contains("--hiveconf one=c"), "{text}");
     assert!(text.contains("/a.xml a.xml") && !text.contains("/c.xml"), "{text}");
-    assert!(report.contains("which is not told to read it"), "{report}");
+    assert!(report.contains("but no option tells the command to read it"), "{report}");
 }
 
 #[test]
@@ -109,7 +109,10 @@ fn a_file_with_a_secret_stays_a_file() {
         let (text, report) = carried(folder.path(), target);
         assert!(!text.contains("opensesame") && !report.contains("opensesame"), "{target}: {text}");
         assert!(text.contains("a.xml") && !text.contains("one=a"), "{target}: {text}");
-        assert!(report.contains("which is not told to read it"), "{target}: {report}");
+        assert!(
+            report.contains("but no option tells the command to read it"),
+            "{target}: {report}"
+        );
     }
 }
 
@@ -178,7 +181,7 @@ fn a_sub_workflow_that_is_not_at_hand_is_said_to_inherit() {
     let text = workflow("load", &above, &action("start", &started("gone"), "end"));
     written(folder.path(), "load/workflow.xml", &text);
     let (_, report) = carried(folder.path(), "airflow");
-    let said = "is not among the converted files, and inherits `<global>` from a server";
+    let said = "is not among the converted files, and would inherit `<global>` on a server";
     assert!(report.contains(said), "{report}");
     assert!(!report.contains("`workflow.global"), "one loss is said once: {report}");
 }
@@ -271,7 +274,8 @@ fn a_workflow_that_is_converted_alone_says_what_is_handed_down_to_it() {
         let (_, _, said) = convert(&[&path, "--to", target, "--report", &shown(&report)]);
         std::fs::read_to_string(&report).unwrap_or_else(|_| panic!("{said}"))
     };
-    let said = "load/workflow.xml` starts it, and its actions inherit the `<global>` of that";
+    let said =
+        "load/workflow.xml` starts it, and on a server its actions inherit the `<global>` of that";
     for target in TARGETS {
         let report = reported("load/child.xml", target);
         assert!(report.contains(said), "{target}: {report}");
@@ -279,10 +283,10 @@ fn a_workflow_that_is_converted_alone_says_what_is_handed_down_to_it() {
     }
     // There is nothing to report if both are converted, or if nothing is passed down.
     let report = reported("load", "airflow");
-    assert!(!report.contains("starts it, and its actions inherit"), "{report}");
+    assert!(!report.contains("starts it, and on a server its actions inherit"), "{report}");
     written(folder.path(), "load/workflow.xml", &above.replace("<propagate-configuration/>", ""));
     let report = reported("load/child.xml", "airflow");
-    assert!(!report.contains("starts it, and its actions inherit"), "{report}");
+    assert!(!report.contains("starts it, and on a server its actions inherit"), "{report}");
 }
 
 #[test]

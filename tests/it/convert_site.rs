@@ -141,9 +141,9 @@ fn a_secret_that_a_property_holds_is_in_the_report() {
     let apps = estate(folder.path());
     for (target, remedy) in [
         ("airflow", "set the variable `daily__dbPassword`"),
-        ("prefect", "make a block of the type Secret with the name `daily--dbpassword`"),
+        ("prefect", "create a Secret block named `daily--dbpassword`"),
         ("step-functions", "read it from Secrets Manager instead"),
-        ("argo", "give the parameter `dbPassword`, or read it from a Secret of Kubernetes"),
+        ("argo", "set the parameter `dbPassword`, or read it from a Kubernetes Secret"),
         ("databricks", "let the program read it from a secret scope"),
     ] {
         let report = folder.path().join("r.json");
@@ -203,7 +203,10 @@ fn files_of_properties_are_read_where_the_tool_can() {
         let words: Vec<&str> = all.split(is_other).filter(|word| !word.is_empty()).collect();
         assert!(words.windows(2).any(|pair| pair == ["-conf", "own.xml"]), "{target}: {all}");
         let report = std::fs::read_to_string(report).expect("a report");
-        assert!(!report.contains("which is not told to read it"), "{target}: {report}");
+        assert!(
+            !report.contains("but no option tells the command to read it"),
+            "{target}: {report}"
+        );
     }
 }
 

@@ -360,7 +360,7 @@ fn reports_say_what_was_played() {
     assert_eq!(sums["lost"], differs.len());
     let sum = format!("Of {} scenarios {} agree", count("scenarios"), count("agree"));
     for text in [&words, &page] {
-        assert!(text.contains(&sum) && text.contains("(something is lost, see below): "), "{text}");
+        assert!(text.contains(&sum) && text.contains("(because of a loss below): "), "{text}");
     }
 }
 

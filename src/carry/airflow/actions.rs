@@ -18,8 +18,9 @@ use crate::ir::workflow::{Action, Body, Details, FileOperation, Property};
 use crate::source::Span;
 
 pub(super) const LAUNCHER: &str =
-    "there is no launcher job: the command runs where the worker of Airflow does";
-pub(super) const CLIENT: &str = "give the worker the clients and the configuration of the cluster";
+    "there is no launcher job: the command runs on the Airflow worker";
+pub(super) const CLIENT: &str =
+    "install the clients and the configuration of the cluster on the worker";
 
 /// The lines of a shell script.
 pub(super) type Lines = Vec<String>;
@@ -38,11 +39,10 @@ impl Printer<'_> {
             Details::SubWorkflow { .. } => self.sub_workflow(body),
             Details::Other => {
                 let kind = body.kind.to_string();
-                let reason = format!("no operator of Airflow does what `{kind}` does");
-                let remedy =
-                    "write an operator for it, and put it in the place of the failing task";
+                let reason = format!("Airflow has no operator for `{kind}` actions");
+                let remedy = "write an operator for it, and use it in place of the task that fails";
                 self.ledger.whole(body.span, Outcome::None, &reason, remedy);
-                self.nothing(&format!("the action {kind} was not carried over"))
+                self.nothing(&format!("the action {kind} was not converted"))
             }
             _ => self.preferred(body).unwrap_or_else(|| self.bash(body)),
         }
@@ -151,7 +151,7 @@ impl Printer<'_> {
                         () if ends(&[".tar", ".tar.gz", ".tgz"]) => tar,
                         () if ends(&[".zip", ".jar"]) => zip,
                         () => {
-                            let reason = "it is unpacked by tar or unzip, whichever can";
+                            let reason = "it is unpacked by `tar` or, if that fails, by `unzip`";
                             self.differs(scalar.span(), reason, "");
                             format!("{tar} || {zip}")
                         }
@@ -278,9 +278,9 @@ impl Printer<'_> {
                 format!("{change} {path}")
             }
             kind => {
-                let reason = format!("the file system of Airflow has no `{kind}`");
+                let reason = format!("the tools of Hadoop have no `{kind}`");
                 self.ledger.claim(operation.tag, Outcome::None, &reason, "write it by hand");
-                format!("echo {kind} was not carried over >&2; exit 1")
+                format!("echo {kind} was not converted >&2; exit 1")
             }
         };
         out.push(line);
@@ -601,7 +601,7 @@ impl Printer<'_> {
         given.push(("html_content".to_owned(), Value::text(text)));
         if let Some(files) = attachment {
             self.say(files);
-            let reason = "files of a cluster are not attached";
+            let reason = "files on the cluster are not attached";
             self.ledger.claim(files.span(), Outcome::None, reason, "fetch them before");
         }
         Some(given)
@@ -617,7 +617,7 @@ impl Printer<'_> {
             let text = self.say(host);
             let reason = format!("the user is that of the connection `{connection}`");
             if host.as_str().contains('@') {
-                self.differs(host.span(), &reason, "make a connection with that user");
+                self.differs(host.span(), &reason, "create the connection with that user");
             }
             let text = text.jinja();
             let host = text.rsplit('@').next().unwrap_or_default().to_owned();
@@ -631,7 +631,7 @@ impl Printer<'_> {
         given.push(("command".to_owned(), Value::text(line)));
         given.push(("cmd_timeout".to_owned(), Value::code("None")));
         if let Some(span) = body.capture_output {
-            let reason = "the output is the result as Airflow keeps it, in base64";
+            let reason = "Airflow keeps the output in base64";
             self.differs(span, reason, "set `enable_xcom_pickling` to off");
         }
         (self.import("airflow.providers.ssh.operators.ssh", "SSHOperator"), given)
@@ -649,8 +649,9 @@ impl Printer<'_> {
             dag = match known {
                 Some(name) => {
                     if name == self.given.name {
-                        let reason = "each round is a run that waits for the next one, so that all of them are active at once";
-                        let remedy = "give the DAG a `max_active_runs` above the number of rounds";
+                        let reason = "each iteration is a run that waits for the next one, so all of them are active at once";
+                        let remedy =
+                            "set `max_active_runs` of the DAG above the number of iterations";
                         self.differs(path.span(), reason, remedy);
                     }
                     name
@@ -672,7 +673,7 @@ impl Printer<'_> {
             if let Some((name, value)) = self.property(property) {
                 let is_hidden = name.known().is_some_and(|name| self.given.secrets.covers(name));
                 if is_started && is_hidden {
-                    let reason = "a secret is not passed on: the parameters of a run are shown";
+                    let reason = "a secret is not passed on, because everyone can see the parameters of a run";
                     let own = secret_name(&dag, name.known().unwrap_or_default());
                     let remedy = format!("set the variable `{own}`, which the DAG reads");
                     // A property of `<global>` is reported only for actions that use it.

@@ -33,8 +33,8 @@ pub fn bundle(
         if let Some(parameters) = root.child("parameters") {
             ledger.whole(parameters.span(), Outcome::Exact, "", "");
         }
-        let reason = "each coordinator is converted by itself; the bundle cannot be paused, killed or rerun as one";
-        let remedy = "choose what is converted by its name, or by its tag in Airflow";
+        let reason = "each coordinator is converted by itself, and the bundle cannot be paused, killed or rerun as a whole";
+        let remedy = "select its coordinators by name, or in Airflow by the tag of the bundle";
         ledger.claim(root.name_span(), Outcome::Approximate, reason, remedy);
         let members = root.elements().filter(|element| element.name() == "coordinator");
         for (at, member) in members.enumerate() {
@@ -42,7 +42,7 @@ pub fn bundle(
                 Ok(found) => found.get(at),
                 Err(code) => {
                     let reason = format!("{REFUSED}bundle with {code}");
-                    let remedy = "mend it first: `ankus check` says what is wrong";
+                    let remedy = "correct it first: `ankus check` says what is wrong";
                     ledger.whole(member.span(), Outcome::None, &reason, remedy);
                     continue;
                 }
@@ -50,13 +50,12 @@ pub fn bundle(
             match found {
                 Some(Member::Converted) => ledger.whole(member.span(), Outcome::Exact, "", ""),
                 Some(Member::Disabled) => {
-                    let reason = "it is not enabled, so that nothing is made of it";
+                    let reason = "it is not enabled, so it is not converted";
                     ledger.whole(member.span(), Outcome::Exact, reason, "");
                 }
                 _ => {
                     let reason = "its coordinator is not among the converted files";
-                    let remedy =
-                        "give the folder of the coordinator as well, and its properties with -P";
+                    let remedy = "convert again with the folder of the coordinator, and with its properties as -P FILE";
                     ledger.whole(member.span(), Outcome::None, reason, remedy);
                 }
             }

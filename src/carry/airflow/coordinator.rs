@@ -119,23 +119,24 @@ impl<'a> Printer<'a> {
             let span = scalar.span();
             match name.as_str() {
                 "timeout" if waits => {
-                    let reason = "it counts from when the sensor first looks, and the run fails, not only times out";
+                    let reason = "it counts from when the sensor first looks, and the run ends as failed, not as timed out";
                     self.ledger.claim(span, Outcome::Approximate, reason, "");
                 }
                 "concurrency" | "throttle" if waits => {
-                    let reason = "runs that wait for data count among those that are active";
-                    let remedy = "raise `max_active_runs` where data comes late or out of order";
+                    let reason = "runs that wait for data count as active";
+                    let remedy = "raise `max_active_runs` if data arrives late or out of order";
                     self.ledger.claim(span, Outcome::Approximate, reason, remedy);
                 }
                 "execution" => match controls.execution {
                     Execution::Fifo => self.ledger.exact(span),
                     Execution::Lifo => {
-                        let reason = "Airflow begins the oldest run first";
-                        let remedy = "catch up by `airflow backfill create --run-backwards`";
+                        let reason = "Airflow starts the oldest run first";
+                        let remedy = "catch up with `airflow backfill create --run-backwards`";
                         self.ledger.claim(span, Outcome::None, reason, remedy);
                     }
                     Execution::LastOnly if own.is_none() => {
-                        let reason = "no schedule is known, of which a run could be the latest";
+                        let reason =
+                            "the schedule is not known, so no run can be recognized as the latest";
                         self.ledger.claim(span, Outcome::None, reason, "give the times");
                     }
                     Execution::LastOnly | Execution::None => {
@@ -275,12 +276,12 @@ impl<'a> Printer<'a> {
         if let Some(span) = span {
             match is_partition {
                 true => {
-                    let reason = "the partition of the table is looked for, and no folder or flag";
+                    let reason =
+                        "the sensor checks the partition of the table, but no folder or done-flag";
                     self.ledger.claim(span, Outcome::Approximate, reason, "");
                 }
                 false => {
-                    let reason =
-                        "folders are looked for, which are no `key=value` as those of a table are";
+                    let reason = "folders are checked, because their names are not `key=value` like those of a table";
                     self.ledger.claim(span, Outcome::Exact, reason, "");
                 }
             }
@@ -312,7 +313,7 @@ impl<'a> Printer<'a> {
             }
         }
         if let Some(element) = self.element_of(event) {
-            let reason = "a run follows the one before, if that did not fail, whatever it wrote; the first waits for nothing";
+            let reason = "a run waits until the previous one has ended and not failed, whatever it wrote; the first waits for nothing";
             self.ledger.claim(element.name_span(), Outcome::Approximate, reason, "");
         }
         let controls = self.given.coordinator.map(|one| one.analysis.coordinator());
@@ -345,7 +346,7 @@ impl<'a> Printer<'a> {
                 Some(found)
             }
             Err(why) => {
-                let remedy = "all inputs are waited for; write the logic by hand";
+                let remedy = "runs wait for all inputs; write the logic by hand";
                 self.ledger.whole(span, Outcome::None, &why, remedy);
                 None
             }
@@ -363,7 +364,7 @@ impl<'a> Printer<'a> {
         let Some((writer, why)) = self.given.joined.apart.get(&event.name) else { return };
         if let Some(element) = self.element_of(event) {
             let reason =
-                format!("it waits for the folder; with `{writer}` it is not joined: {why}");
+                format!("it waits for the folder, because it is not joined with `{writer}`: {why}");
             self.ledger.claim(element.name_span(), Outcome::Exact, &reason, "");
         }
     }
@@ -469,12 +470,12 @@ impl<'a> Printer<'a> {
         for dataset in &coordinator.datasets {
             let name = dataset.name.as_ref().map_or("", |name| name.as_str());
             if !used.contains(name) {
-                let reason = "no event names it, so that nothing is made of it";
+                let reason = "no event refers to it, so it is not converted";
                 self.ledger.whole(dataset.span, Outcome::Exact, reason, "");
             } else if let Some(template) = &dataset.uri_template
                 && template.as_str().starts_with("hcat:")
             {
-                let reason = "partitions of HCatalog are not looked for";
+                let reason = "partitions in HCatalog are not checked";
                 let remedy = "use NamedHivePartitionSensor";
                 self.ledger.claim(template.span(), Outcome::None, reason, remedy);
             }
@@ -486,7 +487,7 @@ impl<'a> Printer<'a> {
             let written = self.tree.text()[span.start as usize..span.end as usize].to_owned();
             if written.contains("latest") || written.contains("future") {
                 let reason = format!(
-                    "the {kind} is settled when the sensor looks, not when a run is created"
+                    "the {kind} is determined when the sensor looks, not when a run is created"
                 );
                 self.ledger.claim(*span, Outcome::Approximate, &reason, "");
             }
@@ -518,7 +519,8 @@ impl<'a> Printer<'a> {
 
     fn unknown_instance(&mut self, event: &DataEvent, why: &str) {
         if let Some(element) = self.element_of(event) {
-            let remedy = "write the instances into the file by hand: what asks for them fails";
+            let remedy =
+                "write the instances into the file by hand: until then, what needs them fails";
             self.ledger.whole(element.span(), Outcome::None, why, remedy);
         }
     }

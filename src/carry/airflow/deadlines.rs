@@ -7,7 +7,7 @@ use crate::ir::coordinator::Sla;
 use ankus_lang::el::{Phase, Template, Variables};
 
 /// The reason reported for a part of an SLA that has no counterpart in Airflow.
-const UNHEARD: &str = "Airflow has nothing that hears it";
+const UNHEARD: &str = "Airflow has no counterpart for it";
 
 impl Printer<'_> {
     /// Converts the SLA of a coordinator. Returns whether that was possible.
@@ -51,7 +51,7 @@ impl Printer<'_> {
             let (outcome, reason, remedy) = match name.as_str() {
                 "nominal-time" => (Outcome::Exact, "", ""),
                 "should-end" if is_two => {
-                    let reason = "each task is reported that has not succeeded by then, from the second run on";
+                    let reason = "every task that has not succeeded by then is reported, from the second run on";
                     (Outcome::Approximate, reason, "")
                 }
                 "should-end" => {
@@ -62,14 +62,14 @@ impl Printer<'_> {
                     (Outcome::Approximate, "it counts from when the run is queued", "")
                 }
                 "alert-contact" => {
-                    (Outcome::Approximate, "the mail has the words of Airflow around it", "")
+                    (Outcome::Approximate, "Airflow adds text of its own to the mail", "")
                 }
                 "notification-msg" if !is_two => (Outcome::Exact, "", ""),
                 "alert-events" => {
-                    let reason = "what is late is told, and a start that is late is not";
+                    let reason = "a late end is reported, but a late start is not";
                     (Outcome::Approximate, reason, "")
                 }
-                _ => (Outcome::None, UNHEARD, "alert in the monitoring"),
+                _ => (Outcome::None, UNHEARD, "set up an alert in your monitoring"),
             };
             self.ledger.claim(scalar.span(), outcome, reason, remedy);
         }

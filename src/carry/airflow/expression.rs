@@ -236,7 +236,7 @@ impl Names<'_> {
         let template = Template::compile(source, self.phase, dialect);
         let mut text = Text::default();
         if let Some(error) = template.errors().first() {
-            self.refuse(&mut text, format!("the expression cannot be read: {}", error.message));
+            self.refuse(&mut text, format!("the expression cannot be parsed: {}", error.message));
             return text;
         }
         for piece in template.pieces() {
@@ -506,19 +506,20 @@ impl Names<'_> {
                 return Some((self.property("user.name"), true));
             }
             "wf:id" | "coord:actionId" => {
-                text.differs.push("the id is made of the names of the DAG and its run".to_owned());
+                text.differs.push("the id consists of the names of the DAG and its run".to_owned());
                 let group = self.group.map(|group| format!(", {}", quoted(group, '\'')));
                 let group = group.unwrap_or_default();
                 return Some((format!("oozie.job_id(dag_run{group})"), true));
             }
             "wf:run" => {
-                text.differs.push("it counts the tries of the task, not the reruns".to_owned());
+                text.differs.push(
+                    "it counts the attempts of the task, not the reruns of the job".to_owned(),
+                );
                 return Some(("(ti.try_number - 1)".to_owned(), false));
             }
             "wf:user" | "coord:user" => {
                 if !self.knows_user {
-                    let differs =
-                        "the user is that of the worker, for it is not known who submits it";
+                    let differs = "the user is that of the worker, because it is not known who submits the job";
                     text.differs.push(differs.to_owned());
                 }
                 return Some((self.property("user.name"), true));
@@ -550,17 +551,18 @@ impl Names<'_> {
             return Some((format!("{code}({list})"), *is_text));
         }
         if name.starts_with("fs:") {
-            text.differs.push("the file is looked at when the task begins, by WebHDFS".to_owned());
+            text.differs.push("the file is checked over WebHDFS when the task begins".to_owned());
         }
         if name == "coord:actualTime" {
             text.differs.push("it is the time at which the run began in Airflow".to_owned());
         }
         if name == "wf:lastErrorNode" && self.is_forked {
-            let differs = "of a fork, it is the last action that failed before this task";
+            let differs = "in a fork, it is the last action that failed before this task";
             text.differs.push(differs.to_owned());
         }
         if name.starts_with("wf:error") {
-            let differs = "Airflow keeps no error codes, and error messages only in the task log";
+            let differs =
+                "Airflow keeps no error codes, and keeps error messages only in the task log";
             text.differs.push(differs.to_owned());
         }
         Some((format!("{code}({list})"), *is_text))

@@ -300,12 +300,10 @@ fn docstring(printers: &[Printer<'_>]) -> String {
         .collect();
     let name = plain(first.given.name);
     let mut lines = match &paths[..] {
-        [path] => format!("{name}, carried over from {path}.\n"),
+        [path] => format!("{name}, converted from {path}.\n"),
         paths => {
             let list: String = paths.iter().map(|path| format!("- {path}\n")).collect();
-            format!(
-                "{name}, carried over from coordinators that read one another's data:\n\n{list}"
-            )
+            format!("{name}, converted from coordinators that read one another's data:\n\n{list}")
         }
     };
     let names: BTreeSet<&str> =

@@ -18,7 +18,7 @@ impl Printer<'_> {
         for (id, node) in flow.workflow.nodes() {
             let reached = flow.reach.is_reachable(id);
             if !reached {
-                let reason = "no run enters it, so that nothing is made of it";
+                let reason = "no run reaches it, so it is not converted";
                 self.ledger.whole(node.span, Outcome::Exact, reason, "");
                 continue;
             }
@@ -36,8 +36,8 @@ impl Printer<'_> {
         for fork in &tasks.failing_forks {
             let tag = flow.workflow.node(*fork).tag;
             let reason =
-                "where one path fails the run fails as well, but the others go on to their end";
-            let remedy = "make the tasks of the paths short, or mark them failed by hand";
+                "if one path fails, the run fails, but only when the other paths have ended";
+            let remedy = "if that takes too long, mark their tasks as failed by hand";
             self.ledger.claim(tag, Outcome::Approximate, reason, remedy);
         }
         claims::starters(&mut self.ledger, analysis, self.given.around);
@@ -54,7 +54,7 @@ impl Printer<'_> {
         }
         for credential in &workflow.credentials {
             let reason = "Airflow takes credentials from connections";
-            let remedy = "make a connection, and a keytab for the worker where Kerberos is meant";
+            let remedy = "create a connection and, for Kerberos, a keytab for the worker";
             self.ledger.whole(credential.span, Outcome::Approximate, reason, remedy);
         }
         if let Some(global) = &workflow.global {
@@ -107,10 +107,13 @@ impl Printer<'_> {
     /// Reports an SLA, which has no equivalent counterpart.
     pub(super) fn sla(&mut self, span: crate::source::Span) {
         let reason = match self.version.is_two() {
-            true => "`sla` of Airflow counts from the end of the interval, and has no start",
-            false => "Airflow 3 has deadlines of whole runs alone, and they are experimental",
+            true => {
+                "`sla` of Airflow counts from the end of the data interval, and does not watch starts"
+            }
+            false => "Airflow 3 only has deadlines for whole runs, which are experimental",
         };
-        let remedy = "set `sla = \"deadline\"` in `[migration]`, or an alert in the monitoring";
+        let remedy =
+            "set `sla = \"deadline\"` in `[migration]`, or set up an alert in your monitoring";
         self.ledger.whole(span, Outcome::None, reason, remedy);
     }
 
@@ -283,9 +286,11 @@ impl Printer<'_> {
         // Airflow skips the checks that an empty task would make before it runs.
         if *is_looked_for || has_check {
             let reason = match has_check {
-                true => "the flag is written: the action is entered where another one failed",
+                true => {
+                    "the flag is still written, because the action is also reached after a failure"
+                }
                 false => {
-                    "the flag is written: a coordinator that is converted as well looks for it"
+                    "the flag is still written, because another converted coordinator looks for it"
                 }
             };
             self.ledger.claim(body.tag, Outcome::Exact, reason, "");
@@ -294,9 +299,11 @@ impl Printer<'_> {
         let element = self.tree.element(node.element);
         let mut parts = element.into_iter().flat_map(|element| element.elements());
         if let Some(own) = parts.find(|part| part.name_span() == body.tag) {
-            let reason =
-                format!("nothing is written: the task `{}` stands for the flag", node.name.text);
-            let remedy = "let whoever else waits for the flag wait for the task";
+            let reason = format!(
+                "nothing is written: the task `{}` takes the place of the flag",
+                node.name.text
+            );
+            let remedy = "make other consumers of the flag wait for the task";
             self.ledger.whole(own.span(), Outcome::Approximate, &reason, remedy);
         }
         true
@@ -350,11 +357,11 @@ impl Printer<'_> {
         let Some(most) = &action.retry_max else { return };
         let known = claims::retries(&mut self.ledger, action, self.given.properties);
         let Some((times, minutes)) = known else {
-            let reason = "the number of tries or the time between them is not known";
+            let reason = "the number of retries or the interval between them is not known";
             self.ledger.claim(most.span(), Outcome::None, reason, "set `retries`");
             return;
         };
-        let reason = "the server retries some errors only, and Airflow all";
+        let reason = "a server retries only some errors, but Airflow retries every failure";
         self.ledger.claim(most.span(), Outcome::Approximate, reason, "");
         given.push(("retries".to_owned(), Value::code(times.to_string())));
         let delay = format!("dt.timedelta(minutes={minutes})");

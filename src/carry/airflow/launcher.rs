@@ -50,7 +50,7 @@ impl Printer<'_> {
     pub(super) fn is_met(&self, name: &str, property: &Property) -> Option<&'static str> {
         let value = property.value.as_ref().map_or("", |value| value.as_str().trim());
         if name == "oozie.action.external.stats.write" && !self.tree.text().contains("hadoop:") {
-            return Some("the server keeps counters for expressions, and none asks for them");
+            return Some("a server keeps counters for expressions, but no expression reads them");
         }
         let told = name.strip_prefix("oozie.launcher.")?;
         let is_met = match self.work {

@@ -34,10 +34,15 @@ impl Printer<'_> {
             return None;
         };
         if let Some(class) = config_class {
-            let reason = "a class that writes the configuration is not carried over";
-            self.ledger.claim(class.span(), Outcome::None, reason, "write out what it sets");
+            let reason = "`config-class` is not converted";
+            self.ledger.claim(
+                class.span(),
+                Outcome::None,
+                reason,
+                "write the properties that it sets into the configuration",
+            );
             self.ledger.whole(body.span, Outcome::None, reason, "start the job by hand");
-            return Some("echo the job was not carried over >&2; exit 1".to_owned());
+            return Some("echo the job was not converted >&2; exit 1".to_owned());
         }
         match (streaming, pipes) {
             (Some(streaming), _) => Some(self.streaming(body, streaming, lines)),

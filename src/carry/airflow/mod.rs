@@ -303,12 +303,12 @@ struct Dag {
 
 /// Returns how a secret reaches a DAG.
 fn of_variable(name: &str) -> Kept {
-    ("the secret is read from a variable of Airflow", format!("set the variable `{name}`"))
+    ("the secret is read from an Airflow variable", format!("set the variable `{name}`"))
 }
 
 impl<'a> Says<'a> for Printer<'a> {
     type Text = Text;
-    const LEFT_OUT: &'static str = "put it into a connection or a variable of Airflow";
+    const LEFT_OUT: &'static str = "put it into an Airflow connection or variable";
     const LACKING: &'static str = "rewrite the expression: the task fails when it is rendered";
 
     fn reader(&self) -> Reader<'a> {

@@ -40,7 +40,7 @@ const PROPERTIES: [(&str, &str); 18] = [
 ];
 
 /// The reason reported for a setting that is part of a connection.
-const CONNECTION: &str = "it is that of the connection";
+const CONNECTION: &str = "the value of the connection is used";
 
 impl Printer<'_> {
     /// Returns the operator that the site prefers for an action, if it is possible.
@@ -50,11 +50,11 @@ impl Printer<'_> {
         (self.place, self.remedy) = match wanted.as_str() {
             "ssh" => (
                 "there is no launcher job: the command runs on the host of the connection",
-                "give that host the clients and the configuration of the cluster",
+                "install the clients and the configuration of the cluster on that host",
             ),
             "kubernetes" => (
                 "there is no launcher job: the command runs in a pod",
-                "give its image the clients and the configuration of the cluster",
+                "use an image with the clients and the configuration of the cluster",
             ),
             _ => (super::actions::LAUNCHER, super::actions::CLIENT),
         };
@@ -65,8 +65,8 @@ impl Printer<'_> {
             _ => return None,
         };
         made.map_err(|why| {
-            let reason = format!("`{wanted}` cannot do it, and a command does: {why}");
-            let remedy = "change the action, or let the command be";
+            let reason = format!("a command runs it, not `{wanted}`: {why}");
+            let remedy = "change the action, or keep the command";
             self.ledger.claim(body.tag, Outcome::Approximate, &reason, remedy);
         })
         .ok()
@@ -244,7 +244,7 @@ impl Printer<'_> {
         }
         for scalar in [master, mode].into_iter().flatten() {
             self.say(scalar);
-            let reason = "it is that of the server of Livy";
+            let reason = "the Livy server determines it";
             self.differs(scalar.span(), reason, "set it there (`livy.spark.master`)");
         }
         if !conf.is_empty() {
@@ -275,7 +275,7 @@ impl Printer<'_> {
         };
         let mut conf: Vec<(String, Text)> = Vec::new();
         for (name, value) in self.settings(body) {
-            let name = name.known().ok_or("the name of a property depends on the run")?;
+            let name = name.known().ok_or("the name of a property is only known at run time")?;
             conf.push((format!("spark.hadoop.{name}"), value));
         }
         let mut jars = None;
@@ -369,7 +369,7 @@ impl Printer<'_> {
         ];
         let mut settings = Vec::new();
         for (name, value) in self.settings(body) {
-            let name = name.known().ok_or("the name of a property depends on the run")?;
+            let name = name.known().ok_or("the name of a property is only known at run time")?;
             settings.push((name.to_owned(), Value::text(value.jinja())));
         }
         if !settings.is_empty() {
@@ -409,7 +409,7 @@ fn script(lines: Vec<String>) -> Value {
 /// Parses a pair of `--conf`, whose name must be known.
 fn pair(text: Text) -> Result<(String, Text), String> {
     let mut text = text;
-    let open = || "the name of a property depends on the run".to_owned();
+    let open = || "the name of a property is only known at run time".to_owned();
     let Some(Part::Literal(first)) = text.parts.first().cloned() else { return Err(open()) };
     let (name, rest) = first.split_once('=').ok_or_else(open)?;
     match rest {

@@ -24,7 +24,8 @@ pub struct Timetable {
 pub fn timetable(definition: &Definition, wants_own: bool) -> Result<Timetable, String> {
     let schedule = &definition.schedule;
     let first = schedule.times().next().map(|(_, nominal)| nominal);
-    let first = first.ok_or_else(|| "it never runs between its start and its end".to_owned())?;
+    let first =
+        first.ok_or_else(|| "it has no nominal time between its start and its end".to_owned())?;
     match &schedule.frequency {
         Frequency::Cron(cron) => {
             let found = of_cron(schedule, cron, first)?;
@@ -47,7 +48,7 @@ pub fn timetable(definition: &Definition, wants_own: bool) -> Result<Timetable, 
                 });
             }
             if *count < 1 {
-                return Err(format!("a frequency of {count} is none in Airflow"));
+                return Err(format!("Airflow has no schedule with a frequency of {count}"));
             }
             Ok(Timetable {
                 value: own(schedule, *count, *unit, *end_of, &zone),
@@ -202,7 +203,7 @@ fn stepped(from: i64, step: i64, last: i64) -> String {
 fn of_cron(schedule: &Schedule, cron: &Cron, first: Instant) -> Result<Timetable, String> {
     let cron = unix(cron)?;
     let differs = (!schedule.zone.is_fixed()).then(|| {
-        "the server shifts some runs by an hour while daylight saving time differs from that at the start"
+        "a server shifts some runs by an hour while its clock differs from UTC by another amount than at the start"
             .to_owned()
     });
     let value = cron_call(&cron, "UTC");
@@ -214,7 +215,7 @@ pub(in crate::carry) fn unix(cron: &Cron) -> Result<String, String> {
     let text = cron.text();
     let fields: Vec<&str> = text.split_whitespace().collect();
     let [minute, hour, day, month, weekday] = fields[..] else {
-        return Err(format!("`{text}` has not five fields"));
+        return Err(format!("`{text}` does not have five fields"));
     };
     let odd = |field: &str| {
         field.contains(['L', 'W', '#'])

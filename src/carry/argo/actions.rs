@@ -48,7 +48,7 @@ impl Called {
 
     /// Creates a call that fails because the action could not be converted.
     pub(super) fn killed(why: &str) -> Called {
-        Called::killed_with(Text::literal(&format!("not carried over: {why}")).tagged())
+        Called::killed_with(Text::literal(&format!("not converted: {why}")).tagged())
     }
 }
 
@@ -78,7 +78,7 @@ pub(super) fn kill() -> Yaml {
 impl Commands for Printer<'_> {
     const PLACE: &'static str = "there is no launcher job: the command runs in a container";
     const REMEDY: &'static str =
-        "give an image with its tools and the configuration of the cluster as `hadoop-image`";
+        "set `hadoop-image` to an image with its tools and the configuration of the cluster";
 
     fn ledger(&mut self) -> &mut Ledger {
         &mut self.ledger
@@ -123,8 +123,8 @@ impl Printer<'_> {
             Details::Email { .. } => Some(self.email(body)),
             Details::SubWorkflow { .. } => Some(self.sub_workflow(body)),
             Details::Other => {
-                let reason = format!("no container is known that does what `{}` does", body.kind);
-                let remedy = "write a template for it, and call it in the place of the failing one";
+                let reason = format!("there is no container for `{}` actions", body.kind);
+                let remedy = "write a template for it, and use it in place of the one that fails";
                 self.ledger.whole(body.span, Outcome::None, &reason, remedy);
                 self.lack = Some(reason);
                 None
@@ -203,10 +203,10 @@ impl Printer<'_> {
             Some(Text::literal(known))
         });
         if let Some(files) = attachment {
-            let reason = "files of a cluster are not attached";
+            let reason = "files on the cluster are not attached";
             self.ledger.claim(files.span(), Outcome::None, reason, "send a link instead");
         }
-        let reason = "a container sends it by SMTP, without a password";
+        let reason = "a container sends it by SMTP, without authentication";
         let remedy = "give the parameters `smtp-host` and `mail-from`";
         self.differs(body.tag, reason, remedy);
         let parameter =
@@ -249,13 +249,13 @@ impl Printer<'_> {
             let Some((key, value)) = self.property(property) else { continue };
             let shown = property.name.as_str();
             if key.known().is_none() {
-                let reason = "the name of the property depends on the run";
+                let reason = "the name of the property is only known at run time";
                 self.ledger.claim(property.name.span(), Outcome::None, reason, "write it out");
                 continue;
             }
             if value.parts.iter().any(|part| self.is_hidden(part)) {
                 let reason = "a secret is not passed on";
-                let remedy = "the workflow takes it from a Secret of its own";
+                let remedy = "the started workflow reads it from a Secret of its own";
                 self.ledger.claim(property.span, Outcome::Approximate, reason, remedy);
                 continue;
             }
@@ -300,11 +300,11 @@ impl Printer<'_> {
         let known = claims::retries(&mut self.ledger, action, self.given.properties);
         let Some((times, minutes)) = known else {
             self.lack = None;
-            let reason = "the number of tries or the time between them is not known";
+            let reason = "the number of retries or the interval between them is not known";
             self.ledger.claim(most.span(), Outcome::None, reason, "write a `retryStrategy`");
             return None;
         };
-        let reason = "the server retries some errors only, and this retries all failures";
+        let reason = "a server retries only some errors, but here every failure is retried";
         self.differs(most.span(), reason, "");
         let mut backoff = map([("duration", text(format!("{minutes}m")))]);
         if let Some(policy) = &action.retry_policy

@@ -115,12 +115,14 @@ impl<'a> Coordinates<'a> for Printer<'a> {
         for scalar in parts.into_iter().chain(rest).flatten() {
             match &found {
                 Ok(times) => {
-                    let reason = "of the nominal times missed while the controller was down, only the latest of the last day is run";
-                    let remedy = "submit the template with the `nominal-time` of the others";
+                    let reason = "of the nominal times missed while the controller was down, only the latest is made up for, if it is at most a day old";
+                    let remedy =
+                        "submit the template for each of the others, with its `nominal-time`";
                     self.differs(scalar.span(), times.differs.unwrap_or(reason), remedy);
                 }
                 Err(why) => {
-                    let remedy = "submit the template from outside, with its `nominal-time`";
+                    let remedy =
+                        "submit the template by an external scheduler that passes `nominal-time`";
                     self.ledger.claim(scalar.span(), Outcome::None, why, remedy);
                 }
             }
@@ -157,33 +159,39 @@ impl<'a> Coordinates<'a> for Printer<'a> {
             match (name.as_str(), controls.execution) {
                 ("timeout", _) if definition.inputs.is_empty() => self.ledger.exact(span),
                 ("timeout", _) => {
-                    let reason = "it counts from when the task begins, and the run fails, not only times out";
+                    let reason = "it counts from when the task begins, and the run ends as failed, not as timed out";
                     self.differs(span, reason, "");
                 }
                 ("concurrency", _) => {
-                    let reason = "the lock is held by the tasks of the workflow: runs that wait for it are there already";
+                    let reason = "only the tasks of the workflow take the lock: runs that wait for it have already been created";
                     self.differs(span, reason, "");
                 }
                 ("execution", Execution::Fifo) => {
-                    let reason = "waiting runs start in the order of their creation, not of their nominal times";
+                    let reason = "waiting runs start in the order in which they were created, not by nominal time";
                     self.differs(span, reason, "");
                 }
                 ("execution", Execution::LastOnly) => {
-                    let reason = "of missed runs only the latest is made up, but all runs that wait for others are started";
+                    let reason = "of the missed runs only the latest is made up for, but every run that waits for another one is started";
                     self.differs(span, reason, "");
                 }
                 ("execution", Execution::None) => {
                     let reason =
-                        "only runs that are made up count as late, not those that wait for data";
+                        "a run counts as late if it was missed, but not if it waited for data";
                     self.differs(span, reason, "");
                 }
                 ("execution", _) => {
-                    let reason = "Argo lets the oldest run in first";
-                    self.ledger.claim(span, Outcome::None, reason, "set priorities by hand");
+                    let reason = "Argo starts the oldest waiting run first";
+                    self.ledger.claim(
+                        span,
+                        Outcome::None,
+                        reason,
+                        "set `priority` on the workflows by hand",
+                    );
                 }
                 _ => {
-                    let reason = "Argo makes every run when its time comes, whatever waits already";
-                    let remedy = "limit the workflows of the namespace, if it matters";
+                    let reason =
+                        "Argo creates each run when it is due, no matter how many are waiting";
+                    let remedy = "if that matters, limit the number of workflows in the namespace";
                     self.ledger.claim(span, Outcome::None, reason, remedy);
                 }
             }
@@ -202,8 +210,13 @@ impl<'a> Coordinates<'a> for Printer<'a> {
             self.ledger.exact(event.tag);
         }
         if let Some(logic) = root.child("input-logic") {
-            let reason = "all inputs are waited for, whatever the logic says";
-            self.ledger.whole(logic.span(), Outcome::None, reason, "write a script that looks");
+            let reason = "runs wait for all inputs, whatever the input logic says";
+            self.ledger.whole(
+                logic.span(),
+                Outcome::None,
+                reason,
+                "write a script that evaluates the logic",
+            );
         }
         let inputs = definition.inputs.iter().map(|event| (event, "input-events"));
         let outputs = definition.outputs.iter().map(|event| (event, "output-events"));
@@ -227,7 +240,7 @@ impl<'a> Coordinates<'a> for Printer<'a> {
                 }
             };
             if let (Some(element), "input-events") = (element, place) {
-                let reason = "a container looks every minute, one instance after another";
+                let reason = "a container checks the instances one after another, every minute";
                 self.differs(element.name_span(), reason, "");
                 self.wait_for(event, &uris, definition.controls.timeout);
             }
@@ -261,7 +274,7 @@ impl<'a> Printer<'a> {
     /// Adds a container that fails because it is not known what to wait for: a run without its data is worse than none.
     fn wait_for_unknown(&mut self, event: &str, why: &str) {
         let name = self.name_of(&format!("wait-for-{event}"));
-        let message = format!("what to wait for is not known: {why}");
+        let message = format!("it is not known what to wait for: {why}");
         let words = ["sh", "-c", "echo \"$1\" >&2; exit 1", "sh", &message].map(Text::literal);
         let ((field, container), _) = self.container("python-image", words.to_vec());
         self.templates.push(named(&name).and(field, container));
@@ -325,10 +338,10 @@ impl<'a> Printer<'a> {
 /// Returns code for the URIs of an event, separated by commas.
 fn uris(event: &DataEvent, definition: &Definition) -> Result<String, String> {
     let data = &event.dataset;
-    let zone =
-        ankus_lang::time::Zone::from_id(&data.timezone).map_err(|_| "its zone is not known")?;
+    let zone = ankus_lang::time::Zone::from_id(&data.timezone)
+        .map_err(|_| "its time zone is not known")?;
     if data.end_of != EndOf::None {
-        return Err("instances at the ends of days or months are not counted".to_owned());
+        return Err("instances at the ends of days or months cannot be computed there".to_owned());
     }
     let initial = definition.schedule.processing.parse(&data.initial_instance);
     let initial = initial.map_err(|_| "its initial instance is not known")?;
@@ -358,7 +371,7 @@ fn uris(event: &DataEvent, definition: &Definition) -> Result<String, String> {
         }
         _ => {
             return Err(
-                "steps of months, or of days in a zone with clock changes, are not computed there"
+                "steps of months, or of days in a time zone with clock changes, cannot be computed there"
                     .to_owned(),
             );
         }
@@ -390,13 +403,13 @@ fn uri(template: &str) -> Result<String, String> {
     const NAMES: [(&str, &str); 5] =
         [("YEAR", "2006"), ("MONTH", "01"), ("DAY", "02"), ("HOUR", "15"), ("MINUTE", "04")];
     if template.starts_with("hcat:") {
-        return Err("partitions of HCatalog are not looked for".to_owned());
+        return Err("partitions in HCatalog are not checked".to_owned());
     }
     // Texts and layouts alternate; text between layouts that has no meaning in Go's layouts is part of them.
     let mut parts: Vec<(bool, String)> = Vec::new();
     let mut rest = template;
     while let Some((before, behind)) = rest.split_once("${") {
-        let odd = || format!("`{template}` names more than times");
+        let odd = || format!("`{template}` contains more than parts of a date");
         let (name, after) = behind.split_once('}').ok_or_else(odd)?;
         let (_, layout) = NAMES.iter().find(|(known, _)| *known == name).ok_or_else(odd)?;
         match parts.last_mut() {

@@ -17,9 +17,9 @@ const LAYOUT: &str = "2006-01-02T15:04Z";
 /// Code for the nominal time of a run.
 pub const NOMINAL: &str = "date(workflow.parameters['nominal-time']).UTC()";
 
-const NUMBERS: &str = "a text is read as a whole number: an empty one or a fraction is an error of the task, whose error transition is taken then; a server fails the run";
+const NUMBERS: &str = "a text is read as an integer: if it is empty or has a fraction, the task fails and takes its error transition, whereas a server fails the run";
 
-const STATUS: &str = "the value is the status of the task; the message is only in `workflow.failures`, for exit handlers";
+const STATUS: &str = "the value is the status of the task; Argo offers the message only to exit handlers, in `workflow.failures`";
 
 /// Returns a string literal of `expr` that contains no mark that would end a tag.
 pub fn quoted(text: &str) -> String {
@@ -203,7 +203,7 @@ impl Names<'_> {
         if text.parts.iter().any(|part| matches!(part, Part::Literal(text) if text.contains("{{")))
         {
             text.differs
-                .push("Argo takes two braces for a tag, wherever they come from".to_owned());
+                .push("Argo reads two opening braces as a tag, wherever they come from".to_owned());
         }
         text
     }
@@ -222,7 +222,7 @@ impl Names<'_> {
         match (done, stack.pop()) {
             (Some(()), Some(operand)) if stack.is_empty() && operand.1 != Kind::Nullable => {
                 if operand.1 == Kind::Double {
-                    text.differs.push("fractions are written otherwise than by Java".to_owned());
+                    text.differs.push("fractions are not formatted as Java does".to_owned());
                 }
                 text.parts.push(Part::Value(operand));
                 text
@@ -343,7 +343,7 @@ impl Names<'_> {
         match name {
             "concat" => plain(format!("({} + {})", word(0)?, word(1)?)),
             "trim" => {
-                text.differs.push("control characters at its ends stay".to_owned());
+                text.differs.push("control characters at its ends are not removed".to_owned());
                 plain(format!("trim({})", outer(&word(0)?)))
             }
             "toLower" => plain(format!("lower({})", outer(&word(0)?))),
@@ -371,7 +371,7 @@ impl Names<'_> {
                     return Some(self.variable(&name, text));
                 }
                 if !(self.given)(&name) {
-                    text.differs.push("a property that is not there is an empty text".to_owned());
+                    text.differs.push("a missing property is an empty text".to_owned());
                 }
                 plain(self.property(&name, false))
             }
@@ -388,7 +388,7 @@ impl Names<'_> {
                 plain("workflow.name".to_owned())
             }
             "wf:user" | "coord:user" => {
-                text.differs.push("the user is a parameter, for Argo knows none".to_owned());
+                text.differs.push("the user is a parameter, because Argo has no users".to_owned());
                 plain(self.property("user.name", true))
             }
             "wf:appPath" => Some(self.variable("oozie.wf.application.path", text)),

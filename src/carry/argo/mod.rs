@@ -37,8 +37,8 @@ const OWN: [(&str, Option<&str>); 5] = [
 const TEMPLATES: [&str; 4] = ["main", "flow", "pass", "kill"];
 
 const CREDENTIALS: (&str, &str) = (
-    "Argo takes rights from the service account and the image",
-    "mount a keytab, or give the service account what it needs",
+    "in Argo, rights come from the service account and the image",
+    "mount a keytab, or grant the service account what it needs",
 );
 
 /// Returns the name of a Kubernetes resource, which has only lower-case letters, digits and `-`.
@@ -134,8 +134,8 @@ pub fn convert(given: Given<'_>) -> Conversion {
 
 impl<'a> Says<'a> for Printer<'a> {
     type Text = Text;
-    const LEFT_OUT: &'static str = "read it from a Secret of Kubernetes";
-    const LACKING: &'static str = "rewrite the expression: its task fails";
+    const LEFT_OUT: &'static str = "read it from a Kubernetes Secret";
+    const LACKING: &'static str = "rewrite the expression: as converted, its task fails";
 
     fn reader(&self) -> Reader<'a> {
         let Given { secrets, properties, dialect, .. } = self.given;
@@ -162,13 +162,12 @@ impl<'a> Says<'a> for Printer<'a> {
         let code = expression::secret(name);
         self.hidden.insert(code.clone(), name.to_owned());
         let text = Text::value(code, expression::Kind::Text);
-        (text, ("the secret is taken from one of Kubernetes", remedy))
+        (text, ("the secret is read from a Kubernetes Secret", remedy))
     }
 
     fn named(&self, name: &str) -> Option<Kept> {
-        let reason =
-            "the secret is a parameter of the workflow, which everybody sees who sees the workflow";
-        let remedy = format!("give the parameter `{name}`, or read it from a Secret of Kubernetes");
+        let reason = "the secret is a parameter of the workflow, which everyone who can see the workflow can read";
+        let remedy = format!("set the parameter `{name}`, or read it from a Kubernetes Secret");
         (!self.texts.contains_key(name)).then_some((reason, remedy))
     }
 
@@ -251,8 +250,8 @@ impl<'a> Printer<'a> {
         }
         for fork in &tasks.failing_forks {
             let reason =
-                "where one path fails the run fails as well, but the others go on to their end";
-            let remedy = "make the tasks of the paths short, or terminate the run by hand";
+                "if one path fails, the run fails, but only when the other paths have ended";
+            let remedy = "if that takes too long, terminate the run by hand";
             self.ledger.claim(workflow.node(*fork).tag, Outcome::Approximate, reason, remedy);
         }
         Some(self.graph(workflow, &tasks))
@@ -261,7 +260,7 @@ impl<'a> Printer<'a> {
     /// Reports an SLA, which has no counterpart.
     fn sla(&mut self, span: Span) {
         let reason = "Argo has no SLAs";
-        let remedy = "alert on the metrics of the controller";
+        let remedy = "set up an alert on the metrics of the workflow controller";
         self.ledger.whole(span, Outcome::None, reason, remedy);
     }
 
@@ -333,7 +332,7 @@ impl<'a> Printer<'a> {
         let mut documents = vec![resource("WorkflowTemplate", &name, "spec", spec)];
         documents.extend(self.run.iter().flat_map(|run| run.resources(&name)));
         let printed: Vec<String> = documents.iter().map(Yaml::print).collect();
-        let head = format!("# {}, carried over from {from}\n", self.given.name);
+        let head = format!("# {}, converted from {from}\n", self.given.name);
         let path = format!("workflows/{}.yaml", self.given.name);
         Output { path, text: format!("{head}{}", printed.join("---\n")) }
     }

@@ -19,13 +19,14 @@ pub(in crate::carry) struct Times {
 pub(in crate::carry) fn times(definition: &Definition) -> Result<Times, String> {
     let schedule = &definition.schedule;
     let first = schedule.times().next().map(|(_, nominal)| nominal);
-    let first = first.ok_or_else(|| "it never runs between its start and its end".to_owned())?;
+    let first =
+        first.ok_or_else(|| "it has no nominal time between its start and its end".to_owned())?;
     match &schedule.frequency {
         Frequency::Cron(cron) => Ok(Times {
             crons: vec![unix(cron)?],
             zone: "UTC".to_owned(),
             differs: (!schedule.zone.is_fixed()).then_some(
-                "the server shifts some runs by an hour while daylight saving time differs from that at the start",
+                "a server shifts some runs by an hour while its clock differs from UTC by another amount than at the start",
             ),
         }),
         Frequency::Every { count, unit, end_of } => {
@@ -41,7 +42,7 @@ pub(in crate::carry) fn times(definition: &Definition) -> Result<Times, String> 
             let divides = minutes > 0 && 1440 % minutes == 0 && *end_of == EndOf::None;
             match divides {
                 true => Ok(Times { crons: of_day(first, minutes), zone: "UTC".to_owned(), differs: None }),
-                false => Err("no cron expressions give these times".to_owned()),
+                false => Err("no cron expressions match these times".to_owned()),
             }
         }
     }

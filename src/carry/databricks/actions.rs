@@ -14,7 +14,7 @@ use crate::source::Span;
 /// Maximum size of the parameters of a task as JSON, in bytes.
 const MOST_PARAMETERS: usize = 10_000;
 
-const CLUSTER: &str = "the cluster of the job stands for it";
+const CLUSTER: &str = "the job cluster takes its place";
 
 /// Whether a text refers to a secret, which only a program of `src/` can read.
 fn is_hidden(text: &str) -> bool {
@@ -30,7 +30,7 @@ impl Commands for Printer<'_> {
     const PLACE: &'static str =
         "there is no launcher job: the command runs on the driver of the job's cluster";
     const REMEDY: &'static str =
-        "install its tools and the configuration of the old cluster by an init script";
+        "install its tools and the configuration of the old cluster with an init script";
 
     fn ledger(&mut self) -> &mut Ledger {
         &mut self.ledger
@@ -58,7 +58,7 @@ impl Commands for Printer<'_> {
 
     fn last_part(path: &Text) -> Text {
         let mut name = path.clone();
-        name.lacks.push("the last part of a path that a run decides is not known".to_owned());
+        name.lacks.push("the last part of the path is only known at run time".to_owned());
         name
     }
 }
@@ -78,8 +78,8 @@ impl Printer<'_> {
             Details::Spark { .. } => self.spark(body),
             Details::Hive { query: None, script: Some(_), .. } => self.sql(body),
             Details::Other => {
-                let reason = format!("no task is known that does what `{}` does", body.kind);
-                let remedy = "write a task for it in the place of the failing one";
+                let reason = format!("Databricks has no task for `{}` actions", body.kind);
+                let remedy = "write a task for it, and use it in place of the one that fails";
                 self.ledger.whole(body.span, Outcome::None, &reason, remedy);
                 self.lack = Some(reason);
                 None
@@ -101,7 +101,7 @@ impl Printer<'_> {
     fn run(&mut self, body: &Body) -> Option<Yaml> {
         let mut words = Vec::new();
         if let Some(span) = body.capture_output {
-            let reason = "lines `key=value` become task values, 48 KiB at most";
+            let reason = "`key=value` lines become task values, of at most 48 KiB";
             self.differs(span, reason, "");
             words.push(Text::literal("--capture"));
         }
@@ -109,7 +109,7 @@ impl Printer<'_> {
         words.extend(command.texts("\n"));
         let bytes: usize = words.iter().map(|word| printed(word).len() + 4).sum();
         if bytes > MOST_PARAMETERS {
-            let reason = "a task takes 10,000 bytes of parameters at most";
+            let reason = "the parameters of a task take at most 10,000 bytes";
             let remedy = "put the arguments into a file that the program reads";
             self.ledger.claim(body.tag, Outcome::None, reason, remedy);
             self.lack.get_or_insert_with(|| reason.to_owned());
@@ -122,7 +122,7 @@ impl Printer<'_> {
         let said = printed(&self.say(scalar));
         if is_for_programs(&said) {
             let reason = match is_hidden(&said) {
-                true => "the secret is known to programs of this conversion alone",
+                true => "only the converted programs can read the secret",
                 false => READ,
             };
             let remedy = "let the program read it from a secret scope or a file";
@@ -140,12 +140,12 @@ impl Printer<'_> {
         let path = self.given.secrets.text(&path).to_string();
         let name = path.rsplit('/').next().unwrap_or_default().to_owned();
         if name.is_empty() || name.contains(['$', '{', '}']) {
-            let reason = "the name of the file is not known before a run";
-            self.ledger.claim(scalar.span(), Outcome::None, reason, "write its name out");
+            let reason = "the name of the file is only known at run time";
+            self.ledger.claim(scalar.span(), Outcome::None, reason, "write the name itself");
             self.lack = Some(reason.to_owned());
             return None;
         }
-        let reason = format!("the file has to lie in the folder of the variable `{volume}`");
+        let reason = format!("the file has to be in the folder that the variable `{volume}` names");
         let remedy = format!("copy it there: `databricks fs cp {name} dbfs:/Volumes/...`");
         self.differs(scalar.span(), &reason, &remedy);
         Some(format!("${{var.{volume}}}/{name}"))
@@ -157,17 +157,27 @@ impl Printer<'_> {
             self.differs(scalar.span(), CLUSTER, "");
         }
         for property in &body.configuration {
-            let remedy = "set it in `spark_conf` of the cluster, if it still has a use";
+            let remedy = "if it is still needed, set it in `spark_conf` of the cluster";
             self.ledger.whole(property.span, Outcome::None, "it is not set for the task", remedy);
         }
         for scalar in body.files.iter().chain(&body.archives).chain(&body.job_xml) {
             let remedy = "put the file into a volume, and read it from there";
-            self.ledger.claim(scalar.span(), Outcome::None, "no file is put beside it", remedy);
+            self.ledger.claim(
+                scalar.span(),
+                Outcome::None,
+                "files are not placed next to it",
+                remedy,
+            );
         }
         for operation in &body.prepare {
             if let Some(span) = self.span_of(operation) {
-                let remedy = "put a task first that does it";
-                self.ledger.whole(span, Outcome::None, "a task prepares nothing", remedy);
+                let remedy = "begin with a task that does it";
+                self.ledger.whole(
+                    span,
+                    Outcome::None,
+                    "a task has no counterpart of <prepare>",
+                    remedy,
+                );
             }
         }
     }
@@ -183,7 +193,7 @@ impl Printer<'_> {
             self.differs(scalar.span(), CLUSTER, "");
         }
         if let Some(opts) = spark_opts {
-            let reason = "a cluster takes no options of spark-submit";
+            let reason = "a job cluster has no options of spark-submit";
             let remedy = "set `spark_conf`, `num_workers` and `libraries` of the job's cluster";
             self.ledger.claim(opts.span(), Outcome::None, reason, remedy);
         }
@@ -225,12 +235,12 @@ impl Printer<'_> {
         for scalar in [jdbc_url, password].into_iter().flatten() {
             self.differs(
                 scalar.span(),
-                "the warehouse of the variable `warehouse_id` stands for it",
+                "the warehouse that the variable `warehouse_id` names takes its place",
                 "",
             );
         }
         for argument in arguments {
-            let reason = "a warehouse takes no options of Hive";
+            let reason = "a warehouse has no options of Hive";
             self.ledger.claim(argument.span(), Outcome::None, reason, "write them into the script");
         }
         let file = self.artifact(script.as_deref()?, "scripts")?;
@@ -242,7 +252,7 @@ impl Printer<'_> {
                 return None;
             };
             let reason =
-                format!("the script has to name it `:{name}`, and to be one of Databricks SQL");
+                format!("the script has to refer to it as `:{name}`, and to be Databricks SQL");
             self.differs(param.span(), &reason, "");
             pairs.retain(|(other, _)| other != name);
             pairs.push((name.to_owned(), text(value)));
@@ -252,8 +262,8 @@ impl Printer<'_> {
         if !pairs.is_empty() {
             task = task.and("parameters", Yaml::Map(pairs));
         }
-        let reason = "a warehouse runs it, not Hive";
-        self.differs(body.tag, reason, "give `warehouse_id`, and try the script there");
+        let reason = "a SQL warehouse runs it, not Hive";
+        self.differs(body.tag, reason, "set `warehouse_id`, and try the script there");
         Some(map([("sql_task", task)]))
     }
 
@@ -269,10 +279,10 @@ impl Printer<'_> {
             Some(Text::literal(known))
         });
         if let Some(files) = attachment {
-            let reason = "files of a cluster are not attached";
+            let reason = "files on the cluster are not attached";
             self.ledger.claim(files.span(), Outcome::None, reason, "send a link instead");
         }
-        let reason = "a program on the driver sends it by SMTP, without a password";
+        let reason = "a program on the driver sends it by SMTP, without authentication";
         self.differs(body.tag, reason, "give the variables `smtp_host` and `mail_from`");
         let variable = |name: &str| Text::value(format!("${{var.{name}}}"), Kind::Text);
         let mut all = vec![variable("smtp_host"), variable("mail_from")];
@@ -298,7 +308,7 @@ impl Printer<'_> {
         self.lack = None;
         if known.as_deref() == Some(self.given.name) {
             let reason = "a job of Databricks cannot start itself";
-            let remedy = "make a task of it that `for_each_task` runs for each value";
+            let remedy = "use a `for_each_task` that runs it for each value";
             self.ledger.claim(path.span(), Outcome::None, reason, remedy);
             self.lack = Some(reason.to_owned());
             return None;
@@ -317,19 +327,19 @@ impl Printer<'_> {
         for property in &body.configuration {
             let Some((name, value)) = self.property(property) else { continue };
             let Some(name) = name.known().map(key) else {
-                let reason = "the name of the property depends on the run";
+                let reason = "the name of the property is only known at run time";
                 self.ledger.claim(property.name.span(), Outcome::None, reason, "write it out");
                 continue;
             };
             let value = printed(&value);
             if is_hidden(&value) {
                 let reason = "a secret is not passed on";
-                let remedy = "the job takes it from a scope of its own";
+                let remedy = "the started job reads it from a scope of its own";
                 self.ledger.claim(property.span, Outcome::Approximate, reason, remedy);
                 continue;
             }
             if is_for_programs(&value) {
-                let remedy = "let the job that is started have it as a default";
+                let remedy = "set it as a default in the started job";
                 self.ledger.whole(property.span, Outcome::None, READ, remedy);
                 continue;
             }
@@ -388,15 +398,15 @@ impl Printer<'_> {
         let known = claims::retries(&mut self.ledger, action, self.given.properties);
         let Some((times, minutes)) = known else {
             self.lack = None;
-            let reason = "the number of tries or the time between them is not known";
+            let reason = "the number of retries or the interval between them is not known";
             self.ledger.claim(most.span(), Outcome::None, reason, "write `max_retries`");
             return map([]);
         };
-        let reason = "the server retries some errors only, and this retries all failures";
+        let reason = "a server retries only some errors, but here every failure is retried";
         self.differs(most.span(), reason, "");
         if let Some(policy) = &action.retry_policy {
             self.say(policy);
-            self.differs(policy.span(), "the time between tries stays the same", "");
+            self.differs(policy.span(), "the interval between retries stays the same", "");
         }
         if times == 0 {
             return map([]);

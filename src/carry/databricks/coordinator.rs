@@ -14,7 +14,8 @@ use crate::source::Span;
 use ankus_lang::coordinator::{Definition, Execution};
 use ankus_lang::el::Phase;
 
-const BY_HAND: &str = "start the job from outside, with its `nominal_time` and `nominal_date`";
+const BY_HAND: &str =
+    "start the job by an external scheduler that passes `nominal_time` and `nominal_date`";
 
 /// The maximum number of concurrent runs of a job on Databricks.
 const MOST: i64 = 1000;
@@ -31,13 +32,13 @@ impl<'a> Coordinates<'a> for Printer<'a> {
     fn times(&mut self, coordinator: &Coordinator, definition: &Definition) {
         let found = times(definition).and_then(|times| match &times.crons[..] {
             [cron] => Ok((quartz(cron)?, times.zone.clone(), times.differs)),
-            _ => Err("no single cron expression gives these times".to_owned()),
+            _ => Err("no single cron expression matches these times".to_owned()),
         });
         for scalar in [&coordinator.frequency, &coordinator.timezone, &coordinator.unit] {
             let Some(scalar) = scalar else { continue };
             match &found {
                 Ok((_, _, differs)) => {
-                    let reason = "nominal times that pass while the job is missing or paused are not run later";
+                    let reason = "nominal times that pass before the job is deployed, or while it is paused, are not made up for";
                     let remedy = "run a backfill with `nominal_time` and `nominal_date`";
                     self.approximate(scalar.span(), differs.unwrap_or(reason), remedy);
                 }
@@ -50,7 +51,7 @@ impl<'a> Coordinates<'a> for Printer<'a> {
                 "the schedule applies as soon as the job is deployed",
                 "deploy it at its start",
             ),
-            (&coordinator.end, "a job has no end", "pause it by hand at its end"),
+            (&coordinator.end, "the schedule of a job has no end", "pause it by hand at its end"),
         ];
         for (scalar, reason, remedy) in bounds {
             if let Some(scalar) = scalar {
@@ -81,30 +82,39 @@ impl<'a> Coordinates<'a> for Printer<'a> {
                 ("timeout", _) if definition.inputs.is_empty() => self.ledger.exact(span),
                 ("timeout", _) => {
                     let reason = "the job does not wait for data";
-                    self.ledger.claim(span, Outcome::None, reason, "limit what waits for it");
+                    self.ledger.claim(
+                        span,
+                        Outcome::None,
+                        reason,
+                        "set a time-out where the data is waited for",
+                    );
                 }
                 ("concurrency", _) if (1..=MOST).contains(&controls.concurrency) => {
                     self.ledger.exact(span);
                 }
                 ("concurrency", _) => {
-                    self.approximate(span, "1000 runs at once are the most that a job has", "");
+                    self.approximate(span, "a job has at most 1000 concurrent runs", "");
                 }
                 ("execution", Execution::Fifo) => {
-                    let reason = "a run waits in the queue for 48 hours at most";
+                    let reason = "a run waits in the queue for at most 48 hours";
                     self.approximate(span, reason, "");
                 }
                 ("execution", Execution::LastOnly | Execution::None) => {
-                    let reason = "a run that comes while as many are running is skipped, whether a later one is due or not";
+                    let reason = "a run is skipped while the maximum number is running, even if no later one is due";
                     self.approximate(span, reason, "");
                 }
                 ("execution", _) => {
-                    let reason = "the queue lets the oldest run in first";
-                    self.ledger.claim(span, Outcome::None, reason, "start runs from outside");
+                    let reason = "the queue starts the oldest run first";
+                    self.ledger.claim(
+                        span,
+                        Outcome::None,
+                        reason,
+                        "start the runs by an external scheduler",
+                    );
                 }
                 _ => {
-                    let reason =
-                        "Databricks makes every run when its time comes, whatever waits already";
-                    let remedy = "set `queue.enabled` to false, if it matters";
+                    let reason = "Databricks creates each run when it is due, no matter how many are waiting";
+                    let remedy = "if that matters, set `queue.enabled` to `false`";
                     self.ledger.claim(span, Outcome::None, reason, remedy);
                 }
             }
@@ -119,7 +129,7 @@ impl<'a> Coordinates<'a> for Printer<'a> {
         }
         let reason = "the job does not wait for instances of datasets, and its schedule is paused";
         let remedy =
-            "set `trigger.file_arrival` on a volume, or put a task first that looks for them";
+            "set `trigger.file_arrival` on a volume, or begin with a task that checks for them";
         for name in ["datasets", "input-events", "input-logic"] {
             if let Some(element) = root.child(name) {
                 self.ledger.whole(element.span(), Outcome::None, reason, remedy);
@@ -127,7 +137,7 @@ impl<'a> Coordinates<'a> for Printer<'a> {
         }
         if let Some(element) = root.child("output-events") {
             let reason = "instances of datasets are not computed";
-            let remedy = "give the paths as parameters of the job";
+            let remedy = "pass the paths as job parameters";
             self.ledger.whole(element.span(), Outcome::None, reason, remedy);
         }
         missing::claim(&mut self.ledger, coordinator, definition, files);
@@ -209,10 +219,10 @@ fn quartz(cron: &str) -> Result<String, String> {
         (_, "*" | "?") => Ok(format!("0 {minute} {hour} {day} {month} ?")),
         ("*" | "?", _) => {
             let days: Option<Vec<String>> = weekday.split(',').map(one).collect();
-            let days = days.ok_or_else(|| format!("`{weekday}` names no days of a week"))?;
+            let days = days.ok_or_else(|| format!("`{weekday}` is not a day of the week"))?;
             Ok(format!("0 {minute} {hour} ? {month} {}", days.join(",")))
         }
-        _ => Err("Quartz takes days of the month or of the week, not both".to_owned()),
+        _ => Err("Quartz accepts days of the month or of the week, not both".to_owned()),
     }
 }
 

@@ -16,7 +16,7 @@ pub(super) const TIMES: [(&str, &str); 2] = [
     ("nominal_date", "{{job.trigger.time.iso_date}}"),
 ];
 
-const NOMINAL: &str = "the nominal time is when the schedule started the run, with seconds: a late or repaired run has to be given the parameters `nominal_time` and `nominal_date`";
+const NOMINAL: &str = "the nominal time is the time at which the schedule started the run, with seconds: pass `nominal_time` and `nominal_date` to a late or repaired run";
 
 /// The comparison of a condition task.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -97,7 +97,7 @@ impl Value {
             Value::Known(known) => Some(Case::of(Condition::equal(&known.to_string(), "true"))),
             Value::Text(code) => {
                 if code.contains("{{") {
-                    text.differs.push("the text `true` counts in small letters alone".to_owned());
+                    text.differs.push("only `true` in lower case counts as true".to_owned());
                 }
                 Some(Case::of(Condition::equal(&code, "true")))
             }
@@ -154,7 +154,7 @@ pub(super) fn is_sheltered(text: &str) -> bool {
 
 /// Why such a text can only be passed to programs of `src/`.
 pub(super) const READ: &str =
-    "Databricks reads `{{` and `${` as references, and has no way to write them";
+    "Databricks reads `{{` and `${` as references, and they cannot be escaped";
 
 /// Whether Databricks would take a part of a text for a reference.
 pub(super) fn is_read(text: &str) -> bool {
@@ -204,7 +204,7 @@ impl Names<'_> {
             (None, _) => {
                 let own = printed(&text).trim().to_owned();
                 if text.known().is_none() && text.lacks.is_empty() {
-                    let differs = "the text `true` counts in small letters alone";
+                    let differs = "only `true` in lower case counts as true";
                     text.differs.push(differs.to_owned());
                 }
                 Case::of(Condition::equal(&own, "true"))
@@ -299,7 +299,7 @@ impl Names<'_> {
             return Some(1024_u64.pow(power as u32 + 1).to_string());
         }
         if (self.secret)(name) {
-            let differs = "a secret is left out of the parameters, which everybody sees: let the program read it from a secret scope";
+            let differs = "a secret is left out of the parameters, which everyone can see: let the program read it from a secret scope";
             text.differs.insert(0, differs.to_owned());
         } else if (self.given)(name).is_none() {
             let differs = "a run that is started without this parameter uses an empty string";
@@ -442,7 +442,7 @@ fn binary(operator: Binary, left: Value, right: Value, text: &mut Text) -> Optio
         _ => {}
     }
     if matches!(left, Value::Known(_)) || matches!(right, Value::Known(_)) {
-        text.differs.push("the text `true` counts in small letters alone".to_owned());
+        text.differs.push("only `true` in lower case counts as true".to_owned());
     }
     let test = Condition { op, left: left.text()?, right: right.text()? };
     Some(Value::Test(Case::of(test)))

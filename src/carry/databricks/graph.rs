@@ -345,6 +345,6 @@ impl Printer<'_> {
     pub(super) fn refused(why: &str) -> Yaml {
         // Databricks must not find a reference in the message.
         let why = why.replace("${", "{").replace("{{", "{ {");
-        program("fail", &[Text::literal(&format!("not carried over: {why}"))])
+        program("fail", &[Text::literal(&format!("not converted: {why}"))])
     }
 }

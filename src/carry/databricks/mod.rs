@@ -28,7 +28,7 @@ use super::text::{Kind, Part, Text};
 
 const CREDENTIALS: (&str, &str) = (
     "a job has the rights of the identity that it runs as",
-    "give `run_as` a service principal with what it needs",
+    "set `run_as` to a service principal with the rights that it needs",
 );
 
 /// Prints one application.
@@ -126,7 +126,7 @@ pub fn convert(given: Given<'_>) -> Conversion {
 impl<'a> Says<'a> for Printer<'a> {
     type Text = Text;
     const LEFT_OUT: &'static str = "read it from a secret scope";
-    const LACKING: &'static str = "rewrite the expression: its task fails";
+    const LACKING: &'static str = "rewrite the expression: as converted, its task fails";
 
     fn reader(&self) -> Reader<'a> {
         let Given { secrets, properties, dialect, .. } = self.given;
@@ -151,7 +151,10 @@ impl<'a> Says<'a> for Printer<'a> {
         let scope = format!("{}-secrets", key(self.given.name));
         let remedy = format!("databricks secrets put-secret {scope} {name}");
         let code = format!("@{{secret:{scope}/{name}}}");
-        (Text::value(code, Kind::Text), ("the secret is taken from a scope of Databricks", remedy))
+        (
+            Text::value(code, Kind::Text),
+            ("the secret is read from a Databricks secret scope", remedy),
+        )
     }
 
     /// Expressions report this themselves.
@@ -242,13 +245,13 @@ impl<'a> Printer<'a> {
         }
         for fork in &tasks.failing_forks {
             let reason =
-                "where one path fails the run fails as well, but the others go on to their end";
-            let remedy = "make the tasks of the paths short, or cancel the run by hand";
+                "if one path fails, the run fails, but only when the other paths have ended";
+            let remedy = "if that takes too long, cancel the run by hand";
             self.ledger.claim(workflow.node(*fork).tag, Outcome::Approximate, reason, remedy);
         }
         for join in &tasks.meeting {
-            let reason = "what a choice leaves out counts as done: where one ends the run on a path, what comes behind the join may run before the run fails";
-            let remedy = "look at the choice again in a condition behind the join, if it matters";
+            let reason = "skipped tasks count as done: if a decision on a path ends the run, tasks after the join may run before the run fails";
+            let remedy = "if that matters, check the decision again in a condition after the join";
             self.ledger.claim(workflow.node(*join).tag, Outcome::Approximate, reason, remedy);
         }
         Some(self.graph(workflow, &tasks))
@@ -302,7 +305,7 @@ impl<'a> Printer<'a> {
         let whole = whole.and("resources", map([("jobs", jobs)]));
         let from = self.given.coordinator.map_or(self.given.path, |coordinator| coordinator.path);
         let from: String = from.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-        let head = format!("# {}, carried over from {from}\n", self.given.name);
+        let head = format!("# {}, converted from {from}\n", self.given.name);
         let path = format!("resources/{own}.job.yml");
         Output { path, text: format!("{head}{}", whole.print()) }
     }

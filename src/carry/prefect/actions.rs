@@ -74,7 +74,7 @@ impl Printer<'_> {
             Details::Email { .. } => Some(self.email(body)),
             Details::SubWorkflow { .. } => Some(self.sub_workflow(body)),
             Details::Other => {
-                let reason = format!("no program is known that does what `{}` does", body.kind);
+                let reason = format!("there is no program for `{}` actions", body.kind);
                 let remedy = "write the body of its function";
                 self.ledger.whole(body.span, Outcome::None, &reason, remedy);
                 self.lack = Some(reason);
@@ -120,7 +120,7 @@ impl Printer<'_> {
         else {
             return "        pass\n".to_owned();
         };
-        let reason = "the server that `SMTP_HOST` names sends it, without a password";
+        let reason = "the server that `SMTP_HOST` names sends it, without authentication";
         self.differs(body.tag, reason, "set `SMTP_HOST` and `MAIL_FROM` where the flow runs");
         let mut arguments = Vec::new();
         let fields = [
@@ -185,7 +185,7 @@ impl Printer<'_> {
         for property in &body.configuration {
             let Some((key, value)) = self.property(property) else { continue };
             let Some(key) = key.known() else {
-                let reason = "the name of the property depends on the run";
+                let reason = "the name of the property is only known at run time";
                 self.ledger.claim(property.name.span(), Outcome::None, reason, "write it out");
                 continue;
             };
@@ -208,11 +208,11 @@ impl Printer<'_> {
         let known = claims::retries(&mut self.ledger, action, self.given.properties);
         let Some((times, minutes)) = known else {
             self.lack = None;
-            let reason = "the number of tries or the time between them is not known";
+            let reason = "the number of retries or the interval between them is not known";
             self.ledger.claim(most.span(), Outcome::None, reason, "write `retries` by hand");
             return found;
         };
-        let reason = "the server retries some errors only, and this retries all failures";
+        let reason = "a server retries only some errors, but here every failure is retried";
         self.differs(most.span(), reason, "");
         let seconds = minutes.saturating_mul(60);
         let is_exponential = action.retry_policy.as_ref().is_some_and(|policy| {

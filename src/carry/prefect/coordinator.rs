@@ -57,7 +57,7 @@ impl<'a> Coordinates<'a> for Printer<'a> {
                 all.iter().for_each(|span| self.ledger.claim(*span, Outcome::None, &why, remedy));
             }
         }
-        let reason = "Prefect makes no runs for times that have passed";
+        let reason = "Prefect creates no runs for nominal times that have passed";
         let remedy = "run the flow with `nominal_time` for each of them";
         for (at, scalar) in ends.into_iter().enumerate() {
             let Some(scalar) = scalar else { continue };
@@ -86,16 +86,16 @@ impl<'a> Coordinates<'a> for Printer<'a> {
             let span = scalar.span();
             match name.as_str() {
                 "timeout" if waits => {
-                    let reason = "it counts from when the run begins, and the run fails";
+                    let reason = "it counts from when the run begins, and the run ends as failed";
                     self.ledger.claim(span, Outcome::Approximate, reason, "");
                 }
                 "concurrency" | "throttle" if waits => {
-                    let reason = "runs that wait for data count among those that are active";
-                    let remedy = "raise `limit` where data comes late or out of order";
+                    let reason = "runs that wait for data count as active";
+                    let remedy = "raise `limit` if data arrives late or out of order";
                     self.ledger.claim(span, Outcome::Approximate, reason, remedy);
                 }
                 "execution" if controls.execution != Execution::Fifo => {
-                    let reason = "Prefect begins every run that is due, the oldest first";
+                    let reason = "Prefect starts every run that is due, the oldest first";
                     self.ledger.claim(span, Outcome::None, reason, "pause the deployment");
                 }
                 _ => self.ledger.exact(span),
@@ -124,7 +124,7 @@ impl<'a> Coordinates<'a> for Printer<'a> {
                     Some(found)
                 }
                 Err(why) => {
-                    let remedy = "all inputs are waited for; write the logic by hand";
+                    let remedy = "runs wait for all inputs; write the logic by hand";
                     self.ledger.whole(element.span(), Outcome::None, &why, remedy);
                     None
                 }
@@ -133,8 +133,8 @@ impl<'a> Coordinates<'a> for Printer<'a> {
             if let Some(template) = &dataset.uri_template
                 && template.as_str().starts_with("hcat:")
             {
-                let reason = "partitions of HCatalog are not looked for";
-                let remedy = "ask the metastore in the waiting node";
+                let reason = "partitions in HCatalog are not checked";
+                let remedy = "query the metastore in the step that waits";
                 self.ledger.claim(template.span(), Outcome::None, reason, remedy);
             }
         }
@@ -235,7 +235,8 @@ impl<'a> Printer<'a> {
         let Some(root) = self.tree.root() else { return };
         let sections = ["input-events", "output-events"];
         if let Some(element) = claims::event(root, &sections, &event.name) {
-            let remedy = "write the instances into the file by hand: what asks for them fails";
+            let remedy =
+                "write the instances into the file by hand: until then, what needs them fails";
             self.ledger.whole(element.span(), Outcome::None, why, remedy);
         }
     }
@@ -286,7 +287,8 @@ impl<'a> Printer<'a> {
 fn times(definition: &Definition) -> Result<Times, String> {
     let schedule = &definition.schedule;
     let first = schedule.times().next().map(|(_, nominal)| nominal);
-    let first = first.ok_or_else(|| "it never runs between its start and its end".to_owned())?;
+    let first =
+        first.ok_or_else(|| "it has no nominal time between its start and its end".to_owned())?;
     let of_cron = |cron: &str, zone: &str| {
         let arguments =
             vec![(String::new(), Value::text(cron)), ("timezone".to_owned(), Value::text(zone))];
@@ -295,14 +297,14 @@ fn times(definition: &Definition) -> Result<Times, String> {
     let (count, unit, end_of) = match &schedule.frequency {
         Frequency::Cron(cron) => {
             let differs = (!schedule.zone.is_fixed()).then_some(
-                "the server shifts some runs by an hour while daylight saving time differs from that at the start",
+                "a server shifts some runs by an hour while its clock differs from UTC by another amount than at the start",
             );
             return Ok(Times { schedule: of_cron(&unix(cron)?, "UTC"), differs });
         }
         Frequency::Every { count, unit, end_of } => (*count, *unit, *end_of),
     };
     if count < 1 {
-        return Err(format!("a frequency of {count} is none in Prefect"));
+        return Err(format!("Prefect has no schedule with a frequency of {count}"));
     }
     let zone = zone_of(&schedule.zone)?;
     if let Some((cron, in_zone)) = usual(schedule, count, unit, end_of, first) {
@@ -327,7 +329,7 @@ fn times(definition: &Definition) -> Result<Times, String> {
     Ok(Times {
         schedule: recurrence(count, unit, end_of, first, &schedule.zone, &zone),
         differs: (!schedule.zone.is_fixed())
-            .then_some("near a change of the clocks Prefect may choose another instant"),
+            .then_some("around a clock change, Prefect may choose another instant"),
     })
 }
 

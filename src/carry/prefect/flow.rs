@@ -166,7 +166,7 @@ impl Printer<'_> {
 
 /// Returns the body of a node that could not be converted.
 pub(super) fn not_carried(why: &str) -> String {
-    let why = Value::Text(format!("not carried over: {why}"));
+    let why = Value::Text(format!("not converted: {why}"));
     let call = Value::Call("oozie.ActionFailed".to_owned(), vec![(String::new(), why)]);
     format!("        raise {}\n", laid_out(&call, 8, 14, 0))
 }

@@ -27,7 +27,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 const CREDENTIALS: (&str, &str) = (
     "programs authenticate as the worker that runs the flow",
-    "give the worker a keytab, or what else it needs",
+    "give the worker a keytab, or whatever else it needs",
 );
 
 /// Returns the files that every conversion needs.
@@ -156,14 +156,14 @@ pub fn convert(given: Given<'_>) -> Conversion {
 
 /// Returns how a secret reaches a flow.
 fn of_block(name: &str) -> Kept {
-    let remedy = format!("make a block of the type Secret with the name `{}`", block_name(name));
-    ("the secret is taken from a Secret block of Prefect", remedy)
+    let remedy = format!("create a Secret block named `{}`", block_name(name));
+    ("the secret is read from a Prefect Secret block", remedy)
 }
 
 impl<'a> Says<'a> for Printer<'a> {
     type Text = Code;
-    const LEFT_OUT: &'static str = "read it from a Secret block of Prefect";
-    const LACKING: &'static str = "rewrite the expression: its node fails";
+    const LEFT_OUT: &'static str = "read it from a Prefect Secret block";
+    const LACKING: &'static str = "rewrite the expression: as converted, its step fails";
 
     fn reader(&self) -> Reader<'a> {
         let Given { secrets, properties, dialect, .. } = self.given;
@@ -272,7 +272,7 @@ impl<'a> Printer<'a> {
     /// Reports an SLA, which has no counterpart.
     fn sla(&mut self, span: Span) {
         let reason = "a flow has no SLAs";
-        let remedy = "make an automation of Prefect that watches how long it runs";
+        let remedy = "create a Prefect automation that watches how long it runs";
         self.ledger.whole(span, Outcome::None, reason, remedy);
     }
 
@@ -294,7 +294,7 @@ impl<'a> Printer<'a> {
         let tail = self.tail(&name);
         let all = format!("{before}{body}{tail}");
         let uses = |word: &str| names(&all, word);
-        let mut head = format!("\"\"\"{}, carried over from {from}.", self.given.name);
+        let mut head = format!("\"\"\"{}, converted from {from}.", self.given.name);
         let blocks = blocks(&all);
         if !blocks.is_empty() {
             let names = blocks.into_iter().collect::<Vec<_>>().join(", ");

@@ -96,12 +96,12 @@ impl Printer<'_> {
         }
         if let Some(span) = body.capture_output {
             let reason = "the output of a cluster step is not returned to the state machine";
-            let remedy = "write it to S3, and read it by `s3:getObject`";
+            let remedy = "write it to S3, and read it with `s3:getObject`";
             self.ledger.claim(span, Outcome::None, reason, remedy);
         }
         let command = self.command_of(body)?;
         if command.length("; ") > LONGEST_STEP {
-            let reason = "a step of EMR takes 10,240 characters at most";
+            let reason = "the arguments of an EMR step take at most 10,240 characters";
             let remedy = "put the arguments into a file that the program reads";
             self.ledger.claim(body.tag, Outcome::None, reason, remedy);
         }
@@ -131,11 +131,11 @@ impl Printer<'_> {
         let subject = subject.as_ref().map(|text| self.say(text).field()).unwrap_or_default();
         let words = words.as_ref().map(|text| self.say(text).field()).unwrap_or_default();
         if let Some(files) = attachment {
-            let reason = "files of a cluster are not attached";
+            let reason = "files on the cluster are not attached";
             self.ledger.claim(files.span(), Outcome::None, reason, "send a link instead");
         }
         let reason = "Amazon SES sends it, from an address that has to be verified";
-        self.differs(body.tag, reason, "give the address as the parameter `MailFrom`");
+        self.differs(body.tag, reason, "set the parameter `MailFrom` to the address");
         json!({
             "Type": "Task",
             "Resource": "arn:aws:states:::aws-sdk:sesv2:sendEmail",
@@ -165,7 +165,8 @@ impl Printer<'_> {
                 });
             }
             if let Some(span) = propagate_configuration {
-                let reason = "what is passed on is the input of the execution and what is set here";
+                let reason =
+                    "only the input of the execution and the properties set here are passed on";
                 self.differs(*span, reason, "");
             }
         }
@@ -189,7 +190,7 @@ impl Printer<'_> {
                 let name =
                     name.known().map_or_else(|| property.name.as_str().to_owned(), str::to_owned);
                 if name.contains("${") {
-                    let reason = "the name of the property depends on the run";
+                    let reason = "the name of the property is only known at run time";
                     self.ledger.claim(property.name.span(), Outcome::None, reason, "write it out");
                 }
                 input.insert(name, json!(value.field()));

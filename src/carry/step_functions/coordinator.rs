@@ -39,11 +39,12 @@ impl<'a> Coordinates<'a> for Printer<'a> {
             match &found {
                 Ok(_) => {
                     let reason = "EventBridge starts no runs for nominal times before the schedule was created";
-                    let remedy = "start executions with the `nominalTime` of those times";
+                    let remedy = "start an execution for each of them, with its `nominalTime`";
                     self.ledger.claim(span, Outcome::Approximate, reason, remedy);
                 }
                 Err(why) => {
-                    let remedy = "start executions from outside, with their `nominalTime`";
+                    let remedy =
+                        "start executions by an external scheduler that passes `nominalTime`";
                     self.ledger.claim(span, Outcome::None, why, remedy);
                 }
             }
@@ -70,7 +71,7 @@ impl<'a> Coordinates<'a> for Printer<'a> {
             match name.as_str() {
                 "timeout" if definition.inputs.is_empty() => self.ledger.exact(span),
                 "timeout" => {
-                    let reason = "it counts from when the state is entered, and the run fails, not only times out";
+                    let reason = "it counts from when the state is entered, and the run ends as failed, not as timed out";
                     self.differs(span, reason, "");
                 }
                 "execution" if execution == Execution::None => {
@@ -83,8 +84,8 @@ impl<'a> Coordinates<'a> for Printer<'a> {
                     self.ledger.claim(span, Outcome::None, reason, "");
                 }
                 _ => {
-                    let reason = "EventBridge starts an execution whatever runs already";
-                    let remedy = "count the executions that run in a first state, if it matters";
+                    let reason = "EventBridge starts each execution when it is due, no matter how many are running";
+                    let remedy = "if that matters, count the running executions in a first state";
                     self.ledger.claim(span, Outcome::None, reason, remedy);
                 }
             }
@@ -114,8 +115,13 @@ impl<'a> Coordinates<'a> for Printer<'a> {
             self.ledger.exact(event.tag);
         }
         if let Some(logic) = root.child("input-logic") {
-            let reason = "all inputs are waited for, whatever the logic says";
-            self.ledger.whole(logic.span(), Outcome::None, reason, "write a Lambda that looks");
+            let reason = "runs wait for all inputs, whatever the input logic says";
+            self.ledger.whole(
+                logic.span(),
+                Outcome::None,
+                reason,
+                "write a Lambda function that evaluates the logic",
+            );
         }
         let mut assign = serde_json::Map::new();
         let mut waits = Vec::new();
@@ -131,7 +137,7 @@ impl<'a> Coordinates<'a> for Printer<'a> {
                 Ok(uris) => uris,
                 Err(why) => {
                     if let Some(element) = element {
-                        let remedy = "write a Lambda that finds the instances";
+                        let remedy = "write a Lambda function that finds the instances";
                         self.ledger.whole(element.span(), Outcome::None, &why, remedy);
                     }
                     if place == "input-events" {
@@ -150,8 +156,7 @@ impl<'a> Coordinates<'a> for Printer<'a> {
             assign.insert(variable.clone(), json!(format!("{{% {uris} %}}")));
             if place == "input-events" {
                 if let Some(element) = element {
-                    let reason =
-                        "a step of the cluster looks every minute, and fails until all is there";
+                    let reason = "a cluster step checks every minute, and fails until all instances are there";
                     self.differs(element.name_span(), reason, "");
                 }
                 waits.push((event, variable.clone()));
@@ -188,7 +193,7 @@ impl<'a> Printer<'a> {
         let name = self.name_of(&format!("Wait for {event}"));
         // The template must not find a substitution in the message.
         let why = why.replace("${", "{");
-        let message = quoted(&format!("what to wait for is not known: {why}"));
+        let message = quoted(&format!("it is not known what to wait for: {why}"));
         let state = json!({"Type": "Pass", "Output": format!("{{% $error({message}) %}}")});
         self.gates.push((name, state));
     }
@@ -257,11 +262,12 @@ impl<'a> Printer<'a> {
 fn expression(definition: &Definition) -> Result<(String, String), String> {
     let schedule = &definition.schedule;
     let first = schedule.times().next().map(|(_, nominal)| nominal);
-    let first = first.ok_or_else(|| "it never runs between its start and its end".to_owned())?;
+    let first =
+        first.ok_or_else(|| "it has no nominal time between its start and its end".to_owned())?;
     match &schedule.frequency {
         Frequency::Cron(cron) => {
             if !schedule.zone.is_fixed() {
-                return Err("the server shifts some runs by an hour while daylight saving time differs from that at the start".to_owned());
+                return Err("a server shifts some runs by an hour while its clock differs from UTC by another amount than at the start".to_owned());
             }
             Ok((of_cron(cron)?, "UTC".to_owned()))
         }
@@ -276,7 +282,7 @@ fn expression(definition: &Definition) -> Result<(String, String), String> {
                 _ => false,
             };
             if !is_even || *count < 1 {
-                return Err("no expression of EventBridge gives these times".to_owned());
+                return Err("no EventBridge expression matches these times".to_owned());
             }
             let word = match unit {
                 Unit::Minute => "minute",
@@ -314,14 +320,16 @@ fn of_cron(cron: &Cron) -> Result<String, String> {
     let text = cron.text();
     let fields: Vec<&str> = text.split_whitespace().collect();
     let [minute, hour, day, month, weekday] = fields[..] else {
-        return Err(format!("`{text}` has not five fields"));
+        return Err(format!("`{text}` does not have five fields"));
     };
     let is_any = |field: &str| field == "*" || field == "?";
     let (day, weekday) = match (is_any(day), is_any(weekday)) {
         (_, true) => (if day == "?" { "*" } else { day }, "?"),
         (true, false) => ("?", weekday),
         _ => {
-            return Err(format!("EventBridge takes no two kinds of days, as `{text}` has them"));
+            return Err(format!(
+                "EventBridge accepts days of the month or of the week, but `{text}` has both"
+            ));
         }
     };
     Ok(format!("cron({minute} {hour} {day} {month} {weekday} *)"))
@@ -330,8 +338,8 @@ fn of_cron(cron: &Cron) -> Result<String, String> {
 /// Returns JSONata for the list of URIs of an event.
 fn uris(event: &DataEvent, definition: &Definition) -> Result<String, String> {
     let data = &event.dataset;
-    let zone =
-        ankus_lang::time::Zone::from_id(&data.timezone).map_err(|_| "its zone is not known")?;
+    let zone = ankus_lang::time::Zone::from_id(&data.timezone)
+        .map_err(|_| "its time zone is not known")?;
     let length =
         match data.unit {
             Unit::Minute => 60_000,
@@ -382,14 +390,14 @@ fn picture(template: &str) -> Result<String, String> {
         ("${MINUTE}", "[m01]"),
     ];
     if template.starts_with("hcat:") {
-        return Err("partitions of HCatalog are not looked for".to_owned());
+        return Err("partitions in HCatalog are not checked".to_owned());
     }
     let mut text = template.replace('[', "[[").replace(']', "]]");
     for (name, picture) in NAMES {
         text = text.replace(name, picture);
     }
     match text.contains("${") {
-        true => Err(format!("`{template}` names more than times")),
+        true => Err(format!("`{template}` contains more than parts of a date")),
         false => Ok(text),
     }
 }

@@ -14,7 +14,8 @@ pub use crate::carry::text::{Kind, Operand, Part, Text};
 /// The picture string of JSONata for a time as Oozie writes it.
 pub const PICTURE: &str = "[Y0001]-[M01]-[D01]T[H01]:[m01]Z";
 
-const NUMBERS: &str = "a text is read as a number by JSONata: an empty one is an error, and one with a fraction is none";
+const NUMBERS: &str =
+    "JSONata reads a text as a number: an empty one is an error, but one with a fraction is not";
 
 /// Returns a string literal of JSONata.
 pub fn quoted(text: &str) -> String {
@@ -210,7 +211,7 @@ impl Names<'_> {
         match (done, stack.pop()) {
             (Ok(()), Some(operand)) if stack.is_empty() => {
                 if operand.1 == Kind::Double {
-                    text.differs.push("JSONata writes fractions otherwise than Java".to_owned());
+                    text.differs.push("JSONata does not format fractions as Java does".to_owned());
                 }
                 text.parts.push(Part::Value(operand));
             }
@@ -386,8 +387,9 @@ impl Names<'_> {
                 plain("$states.context.Execution.Name".to_owned())
             }
             "wf:user" | "coord:user" => {
-                text.differs
-                    .push("the user is a part of the input, for executions have none".to_owned());
+                text.differs.push(
+                    "the user is part of the input, because executions have no user".to_owned(),
+                );
                 plain(self.property("user.name", true))
             }
             "wf:run" => {
@@ -399,7 +401,7 @@ impl Names<'_> {
             "wf:lastErrorNode" => plain(format!("$lastErrorNode{}", self.scope)),
             "wf:errorMessage" | "wf:errorCode" => {
                 let field = if name == "wf:errorCode" { "Error" } else { "Cause" };
-                text.differs.push(format!("it is the {field} that Step Functions tells"));
+                text.differs.push(format!("it is the {field} that Step Functions reports"));
                 plain(format!(
                     "$string($lookup($errors{}, {}).{field})",
                     self.scope,

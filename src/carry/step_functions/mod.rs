@@ -27,8 +27,8 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 const CREDENTIALS: &str =
-    "Step Functions takes rights from the role of the machine and of the cluster";
-const ROLE: &str = "give them to the role, or make the cluster with Kerberos";
+    "in Step Functions, rights come from the roles of the state machine and of the cluster";
+const ROLE: &str = "grant them to the role, or create the cluster with Kerberos";
 
 /// Returns the name of a state machine, which has only letters, digits, `_` and `-`.
 pub fn machine_name(name: &str) -> String {
@@ -122,10 +122,10 @@ pub fn convert(given: Given<'_>) -> Conversion {
 }
 
 /// The reason reported for a secret: where it comes from.
-const OF_INPUT: &str = "the secret is taken from the input of the execution";
+const OF_INPUT: &str = "the secret is read from the input of the execution";
 /// The remedy reported with [`OF_INPUT`].
 const OUT_OF_LOGS: &str =
-    "read it from Secrets Manager instead, so that no log of executions has it";
+    "read it from Secrets Manager instead, so that it is not in the history of executions";
 
 impl<'a> Says<'a> for Printer<'a> {
     type Text = Text;
@@ -231,15 +231,15 @@ impl<'a> Printer<'a> {
         };
         self.claim_flow(analysis);
         for fork in &tasks.failing_forks {
-            let reason = "a failure stops the other branches, but steps that run already may go on to their end";
-            let remedy = "let the role of the machine cancel steps";
+            let reason = "a failure stops the other branches, but steps that are already running may continue to their end";
+            let remedy = "allow the role of the state machine to cancel steps";
             let tag = flow.workflow.node(*fork).tag;
             self.ledger.claim(tag, Outcome::Approximate, reason, remedy);
         }
         match self.region(flow, entry, None, 0) {
             Ok(machine) => Some(machine),
             Err(why) => {
-                let remedy = "close its forks: `ankus convert --to airflow` takes them as they are";
+                let remedy = "let each fork end at a join of its own, or convert to Airflow, which needs no such structure";
                 self.refuse(&format!("it does not fit into a Parallel state: {why}"), remedy);
                 None
             }
@@ -309,7 +309,7 @@ impl<'a> Printer<'a> {
         }
         let from = self.given.coordinator.map_or(self.given.path, |coordinator| coordinator.path);
         let definition = json!({
-            "Comment": format!("{}, carried over from {from}", self.given.name),
+            "Comment": format!("{}, converted from {from}", self.given.name),
             "QueryLanguage": "JSONata",
             "StartAt": start,
             "States": states,

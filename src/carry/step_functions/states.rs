@@ -52,7 +52,7 @@ impl<'a> Printer<'a> {
         depth: usize,
     ) -> Result<Machine, String> {
         if depth > DEEPEST {
-            return Err("forks lie in forks too deeply".to_owned());
+            return Err("forks are nested too deeply".to_owned());
         }
         let (names, todo) = (BTreeMap::new(), Vec::new());
         let mut region = Region { flow, stop, depth, names, todo, last: None, failed: None };
@@ -326,11 +326,11 @@ impl<'a> Printer<'a> {
         let Some(most) = &action.retry_max else { return };
         let known = claims::retries(&mut self.ledger, action, self.given.properties);
         let Some((times, minutes)) = known else {
-            let reason = "the number of tries or the time between them is not known";
+            let reason = "the number of retries or the interval between them is not known";
             self.ledger.claim(most.span(), Outcome::None, reason, "write a Retry");
             return;
         };
-        let reason = "the server retries some errors only, and this retries all failures";
+        let reason = "a server retries only some errors, but here every failure is retried";
         self.differs(most.span(), reason, "");
         let mut rate = 1;
         if let Some(policy) = &action.retry_policy
@@ -363,7 +363,7 @@ impl<'a> Printer<'a> {
     /// Reports an SLA, which has no counterpart.
     pub(super) fn sla(&mut self, span: crate::source::Span) {
         let reason = "Step Functions has no SLAs";
-        let remedy = "set an alarm of CloudWatch on the metrics of the state machine";
+        let remedy = "set a CloudWatch alarm on the metrics of the state machine";
         self.ledger.whole(span, Outcome::None, reason, remedy);
     }
 }
@@ -399,7 +399,9 @@ fn join_of(flow: Flow<'_>, fork: NodeId) -> Result<Option<NodeId>, String> {
             continue;
         }
         if seen.len() > 100_000 {
-            return Err(format!("where the paths of `{name}` meet is too hard to find"));
+            return Err(format!(
+                "it would take too long to find out where the paths of `{name}` meet"
+            ));
         }
         let depth = match flow.workflow.node(id).shape {
             Shape::Join if depth == 0 => {

@@ -20,7 +20,7 @@ pub(super) struct Schedule {
 const OPEN: [(&str, &str); 3] = [
     ("ClusterId", "The EMR cluster that steps run on"),
     ("MailFrom", "The address that mails come from, verified by Amazon SES"),
-    ("TaskFunction", "The Lambda function that does what was not carried over"),
+    ("TaskFunction", "The Lambda function that replaces what was not converted"),
 ];
 
 /// The keys of `[migration]`, with the parameters that they set.
@@ -37,7 +37,7 @@ impl Printer<'_> {
         let quoted = |text: &str| format!("'{}'", text.replace('\'', "''"));
         let name = self.given.name;
         let mut out = String::from("AWSTemplateFormatVersion: '2010-09-09'\n");
-        let words = format!("{name}, carried over from {from}");
+        let words = format!("{name}, converted from {from}");
         let _ = writeln!(out, "Description: {}", quoted(&words));
         let parameter = |name: &str, description: &str| {
             let key = KEYS.iter().find(|(_, parameter)| *parameter == name).map(|(key, _)| *key);
