@@ -2,6 +2,7 @@
 //!
 //! `cargo xtask attack` measures the same files in full size, with every read-only command.
 
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -20,15 +21,24 @@ const MOST: Duration = Duration::from_secs(240);
 /// The factor by which doubling the size may increase the time; quadratic growth would be 4.
 const GROWTH: f64 = 3.0;
 
-/// The result of a check.
+/// The arguments of the commands, before the file.
+const CHECK: &[&str] = &["check", "--format", "concise", "--timeout", "0"];
+/// The output folder of conversions.
+const OUT: &str = "out";
+/// The report of conversions.
+const REPORT: &str = "report.html";
+
+/// The result of a command.
 struct Checked {
     code: Option<i32>,
     said: String,
     /// Processor time, because the machine may be busy with other things.
     time: Duration,
+    /// A file that it wrote outside its output folder.
+    stray: Option<PathBuf>,
 }
 
-fn check(attack: &Attack, size: usize) -> Checked {
+fn run(command: &[&str], attack: &Attack, size: usize) -> Checked {
     let folder = tempfile::tempdir().expect("there is room for temporary files");
     // The search for settings stops at this folder.
     std::fs::create_dir(folder.path().join(".git")).expect("the folder can be written to");
@@ -38,9 +48,11 @@ fn check(attack: &Attack, size: usize) -> Checked {
         std::fs::create_dir_all(path.parent().expect("it lies in a folder")).expect("a folder");
         std::fs::write(path, bytes).expect("the folder can be written to");
     }
+    let before = files(folder.path());
     let said = tempfile::NamedTempFile::new().expect("there is room for temporary files");
     let mut child = Command::new(env!("CARGO_BIN_EXE_ankus"))
-        .args(["check", "--format", "concise", "--timeout", "0", tree.main])
+        .args(command)
+        .arg(tree.main)
         .current_dir(folder.path())
         .stdin(Stdio::null())
         .stdout(Stdio::null())
@@ -65,13 +77,34 @@ fn check(attack: &Attack, size: usize) -> Checked {
         }
         std::thread::sleep(Duration::from_millis(5));
     };
-    Checked { code, said: std::fs::read_to_string(said.path()).unwrap_or_default(), time }
+    let stray = files(folder.path())
+        .into_iter()
+        .find(|file| !before.contains(file) && !file.starts_with(OUT) && file != Path::new(REPORT));
+    Checked { code, said: std::fs::read_to_string(said.path()).unwrap_or_default(), time, stray }
+}
+
+/// Returns the paths of the files below a folder.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let (mut found, mut todo) = (Vec::new(), vec![folder.to_owned()]);
+    while let Some(next) = todo.pop() {
+        for entry in std::fs::read_dir(&next).expect("it is ours").flatten() {
+            let path = entry.path();
+            match entry.file_type().expect("it is ours").is_dir() {
+                true => todo.push(path),
+                false => found.push(path.strip_prefix(folder).expect("below it").to_owned()),
+            }
+        }
+    }
+    found
 }
 
 /// What is wrong with the result of a check, if anything.
 fn fault_of_end(checked: &Checked) -> Option<String> {
     // A file that is too large to be read is refused in one sentence, and so are settings that exceed a limit.
     let refused = checked.said.contains("the most") || checked.said.contains("ankus.toml");
+    if let Some(stray) = &checked.stray {
+        return Some(format!("wrote {}", stray.display()));
+    }
     match checked.code {
         Some(0 | 1) => None,
         Some(2) if refused => None,
@@ -79,13 +112,13 @@ fn fault_of_end(checked: &Checked) -> Option<String> {
     }
 }
 
-fn fault(attack: &Attack) -> Option<String> {
+fn fault(command: &[&str], attack: &Attack) -> Option<String> {
     // An attack by depth cannot be scaled down.
     if attack.size < 1_000 {
-        return fault_of_end(&check(attack, attack.size));
+        return fault_of_end(&run(command, attack, attack.size));
     }
     let size = attack.size / PART;
-    let half = check(attack, size / 2);
+    let half = run(command, attack, size / 2);
     let fault = fault_of_end(&half);
     // With quadratic growth, the whole takes four times as long as the half.
     if fault.is_some() || half.time * 4 < LITTLE {
@@ -93,10 +126,10 @@ fn fault(attack: &Attack) -> Option<String> {
     }
     // Linear growth up to the half is assumed to continue; if the growth is not linear, it may have reached its bound
     // there.
-    if half.time >= LITTLE && too_much(&half, &check(attack, size / 4)).is_none() {
+    if half.time >= LITTLE && too_much(&half, &run(command, attack, size / 4)).is_none() {
         return None;
     }
-    let whole = check(attack, size);
+    let whole = run(command, attack, size);
     fault_of_end(&whole).or_else(|| {
         let growth = too_much(&whole, &half).filter(|_| whole.time >= LITTLE)?;
         Some(format!(
@@ -112,12 +145,53 @@ fn too_much(whole: &Checked, half: &Checked) -> Option<f64> {
     (growth > GROWTH).then_some(growth)
 }
 
+/// The faults of a command that occur with any attack.
+fn faults(command: &[&str]) -> Vec<String> {
+    // A fault counts only if it occurs twice, because the machine may have been busy.
+    attacks()
+        .filter(|attack| fault(command, attack).is_some())
+        .filter_map(|attack| Some(format!("{}: {}", attack.name, fault(command, attack)?)))
+        .collect()
+}
+
 #[test]
 fn no_single_file_keeps_a_check_busy() {
-    // A fault counts only if it occurs twice, because the machine may have been busy.
-    let wrong: Vec<String> = attacks()
-        .filter(|attack| fault(attack).is_some())
-        .filter_map(|attack| Some(format!("{}: {}", attack.name, fault(attack)?)))
-        .collect();
+    let wrong = faults(CHECK);
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Checks that no attack keeps a conversion to this target busy, and that its files are where they belong.
+fn conversions_end(target: &str) {
+    let wrong = faults(&["convert", "--to", target, "-o", OUT, "--report", REPORT]);
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn no_single_file_keeps_a_conversion_to_airflow_3_busy() {
+    conversions_end("airflow");
+}
+
+#[test]
+fn no_single_file_keeps_a_conversion_to_airflow_2_busy() {
+    conversions_end("airflow==2.10");
+}
+
+#[test]
+fn no_single_file_keeps_a_conversion_to_prefect_busy() {
+    conversions_end("prefect");
+}
+
+#[test]
+fn no_single_file_keeps_a_conversion_to_step_functions_busy() {
+    conversions_end("step-functions");
+}
+
+#[test]
+fn no_single_file_keeps_a_conversion_to_argo_busy() {
+    conversions_end("argo");
+}
+
+#[test]
+fn no_single_file_keeps_a_conversion_to_databricks_busy() {
+    conversions_end("databricks");
 }
