@@ -57,14 +57,26 @@ pub(super) fn coordinate<'a, P: Coordinates<'a>>(
     }
 }
 
-/// Returns the properties that a coordinator sets for its workflow.
+/// Returns the properties that a coordinator sets for its workflow. A server ignores those without a name.
 pub(super) fn configuration<'a, P: Says<'a>>(
     printer: &mut P,
+    tree: &Tree,
     coordinator: &Coordinator,
 ) -> BTreeMap<String, P::Text> {
     let mut texts = BTreeMap::new();
+    let workflow = tree.root().and_then(|root| root.child("action")?.child("workflow"));
+    let list = workflow.and_then(|workflow| workflow.child("configuration"));
+    for element in list.into_iter().flat_map(|list| list.elements()) {
+        let name = element.child("name").map(|name| name.text().trimmed().text.into_owned());
+        if name.is_some_and(|name| name.is_empty()) {
+            printer.claims().whole(element.span(), Outcome::Exact, "", "");
+        }
+    }
     for property in &coordinator.configuration {
         let Some(name) = &property.name else { continue };
+        if name.as_str().is_empty() {
+            continue;
+        }
         let known = said::say(printer, name);
         let name = known.known().unwrap_or(name.as_str()).to_owned();
         let text = match &property.value {

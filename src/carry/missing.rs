@@ -34,6 +34,7 @@ impl Partly {
         let is_assumed = |dataset: &DatasetText| {
             let begin = format!("dataset {}/", dataset.name);
             assumed.range(begin.clone()..).next().is_some_and(|part| part.starts_with(&begin))
+                || names_more_than_times(&dataset.uri_template)
         };
         let events = definition.inputs.iter_mut().chain(&mut definition.outputs);
         for event in events.filter(|event| is_assumed(&event.dataset)) {
@@ -60,6 +61,15 @@ impl Partly {
         }
         Partly { definition, controls }
     }
+}
+
+/// Whether a URI template refers to properties that are not given, in addition to the parts of a time.
+fn names_more_than_times(template: &str) -> bool {
+    const TIMES: [&str; 5] = ["YEAR", "MONTH", "DAY", "HOUR", "MINUTE"];
+    let expressions = template.split("${").skip(1).filter_map(|rest| rest.split('}').next());
+    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
+    let mut names = expressions.flat_map(|inner| inner.split(move |c| !is_part(c)));
+    names.any(|name| name.starts_with(|c: char| c.is_ascii_alphabetic()) && !TIMES.contains(&name))
 }
 
 /// Adds the events that a submission would refuse because their datasets are not available.

@@ -47,7 +47,8 @@ impl<'a> Printer<'a> {
                 self.sla(info.span());
             }
         }
-        let texts = configuration(self, coordinator).into_iter();
+        let tree = self.tree;
+        let texts = configuration(self, tree, coordinator).into_iter();
         self.texts = texts.map(|(name, text)| (name, text.as_text())).collect();
         self.start_workflow(coordinator, dag);
     }

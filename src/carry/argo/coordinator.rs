@@ -267,7 +267,7 @@ impl<'a> Printer<'a> {
         self.run = Some(Run::default());
         coordinate(self, tree, coordinated);
         let coordinator = coordinated.analysis.coordinator();
-        self.texts = configuration(self, coordinator);
+        self.texts = configuration(self, tree, coordinator);
         self.start_workflow(coordinator)
     }
 

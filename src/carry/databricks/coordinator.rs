@@ -154,7 +154,7 @@ impl<'a> Printer<'a> {
         let tree = self.tree;
         coordinate(self, tree, coordinated);
         let coordinator = coordinated.analysis.coordinator();
-        self.texts = configuration(self, coordinator);
+        self.texts = configuration(self, tree, coordinator);
         self.lack = None;
         self.start_workflow(coordinator)
     }

@@ -194,7 +194,7 @@ impl<'a> Printer<'a> {
         let tree = self.tree;
         coordinate(self, tree, coordinated);
         let coordinator = coordinated.analysis.coordinator();
-        let texts = configuration(self, coordinator).into_iter();
+        let texts = configuration(self, tree, coordinator).into_iter();
         self.texts = texts.map(|(name, text)| (name, text.as_text())).collect();
         self.start_workflow(coordinator);
     }

@@ -184,7 +184,7 @@ impl<'a> Printer<'a> {
         let tree = self.tree;
         coordinate(self, tree, coordinated);
         let coordinator = coordinated.analysis.coordinator();
-        self.texts = configuration(self, coordinator);
+        self.texts = configuration(self, tree, coordinator);
         self.start_workflow(coordinator)
     }
 
