@@ -120,10 +120,7 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
     let project = shell.project()?;
     // A properties file that starts an application may be in another folder and have any name.
     let search = project.definitions_with_callers(&arguments.paths)?;
-    let mut given = arguments.properties.given();
-    if given.define.iter().all(|(name, _)| name != "user.name") {
-        given.define.push(("user.name".to_owned(), arguments.to.user().to_owned()));
-    }
+    let given = arguments.properties.given();
     let is_airflow = matches!(arguments.to, Target::Airflow(_));
     if !is_airflow && arguments.cut_over.is_some() {
         let failure = Failure::new("--cut-over is for a conversion to Airflow");
@@ -428,11 +425,11 @@ fn convert(
     for one in found {
         if matches!(one.kind, FileKind::Workflow | FileKind::Coordinator | FileKind::Bundle) {
             let path = absolute(&one.path);
-            loaded.insert(path, Arc::new(project.load(&one, given, None)?));
+            loaded.insert(path, Arc::new(load(project, &one, given, target)?));
         }
     }
     let ends = Ends::of(loaded.keys());
-    let mut gathering = Gathering { project, given, loaded, ends, used: BTreeSet::new() };
+    let mut gathering = Gathering { project, given, target, loaded, ends, used: BTreeSet::new() };
     let mut conversions = Vec::new();
     let mut units = gathering.of_bundles(&mut conversions)?;
     let coordinators = gathering.rest(FileKind::Coordinator);
@@ -491,6 +488,18 @@ fn convert(
     conversions.sort_by(|a, b| (&a.path, &a.name).cmp(&(&b.path, &b.name)));
     Ok(Carried { conversions, units, joined })
 }
+
+/// Loads a definition. If neither the command line nor the properties name the user, it is that of the target.
+fn load(project: &Project, found: &Found, given: &Given, target: Target) -> miette::Result<Loaded> {
+    let mut loaded = project.load(found, given, None)?;
+    if loaded.submission.get(USER).is_none() {
+        loaded.submission.set(USER, target.user());
+    }
+    Ok(loaded)
+}
+
+/// The property with the user who submits.
+const USER: &str = "user.name";
 
 /// The placeholder for the folder of an application whose path on the cluster is unknown.
 const OWN_FOLDER: &str = "${wf:appPath()}";
@@ -600,6 +609,7 @@ const NO_CODE: &str = "an error without a code";
 struct Gathering<'a> {
     project: &'a Project,
     given: &'a Given,
+    target: Target,
     loaded: BTreeMap<PathBuf, Arc<Loaded>>,
     ends: Ends,
     /// The files that are part of a unit already.
@@ -640,7 +650,7 @@ impl Gathering<'_> {
             return Ok(Arc::clone(loaded));
         }
         let found = self.project.found(path.clone(), kind)?;
-        let loaded = Arc::new(self.project.load(&found, self.given, None)?);
+        let loaded = Arc::new(load(self.project, &found, self.given, self.target)?);
         self.loaded.insert(path, Arc::clone(&loaded));
         Ok(loaded)
     }
@@ -751,6 +761,11 @@ impl Gathering<'_> {
             properties.entry(name).or_insert(value);
         }
         let known = known.or(partly.as_ref().map(|partly| &partly.definition));
+        // A server sets it for the workflow, and values of other properties may refer to it.
+        let path = known.map(|known| known.app_path.trim());
+        if let Some(path) = path.filter(|path| !path.is_empty() && !path.contains("${")) {
+            properties.insert(PATHS[0].to_owned(), path.to_owned());
+        }
         let evaluated = known.map(|known| known.name.as_str());
         let evaluated = evaluated.filter(|name| !name.is_empty() && !name.contains("${"));
         let name =

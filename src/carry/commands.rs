@@ -70,6 +70,11 @@ pub(super) fn takes_conf(body: &Body) -> bool {
     matches!(body.details, Details::Sqoop { .. } | Details::Distcp { .. })
 }
 
+/// The user who submits, as an expression.
+pub(super) const USER: &str = "${wf:user()}";
+/// The password with which the launcher starts beeline if there is none, so that it does not ask for one.
+pub(super) const NO_PASSWORD: &str = "DUMMY";
+
 /// The configuration folder that is passed to the Hive command line.
 pub(super) const HIVE_CONF: &str = "hive-conf";
 
@@ -619,6 +624,12 @@ pub(super) trait Commands {
                     Some(url) => {
                         let url = self.word(url);
                         out.add("beeline -u").push(url);
+                        // The launcher passes on the user, and a password in any case.
+                        let user = self.compile(USER);
+                        out.words.extend([one("-n"), Word::One(user)]);
+                        if password.is_none() {
+                            out.words.extend([one("-p"), one(NO_PASSWORD)]);
+                        }
                     }
                     None => {
                         out.add("hive");

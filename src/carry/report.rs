@@ -353,6 +353,20 @@ impl Unset {
     }
 }
 
+/// Returns what to do about parameters without a value: a sentence for each remedy.
+fn remedies(unset: &[Unset]) -> Vec<String> {
+    let mut by_remedy: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for one in unset {
+        by_remedy.entry(one.remedy).or_default().push(format!("`{}`", one.name));
+    }
+    let is_one = by_remedy.len() == 1;
+    let sentence = |(remedy, names): (&str, Vec<String>)| match is_one {
+        true => format!("For each of them: {remedy}."),
+        false => format!("For {}: {remedy}.", names.join(", ")),
+    };
+    by_remedy.into_iter().map(sentence).collect()
+}
+
 /// Returns the number of applications in words.
 fn applications(count: usize) -> String {
     let word = if count == 1 { "application" } else { "applications" };
@@ -388,13 +402,15 @@ pub fn markdown(target: &str, conversions: &[Conversion], replays: Option<&Repla
                 out.push_str(&format!("- {}\n", cell(&line)));
             }
         }
-        if let [first, ..] = &conversion.unset[..] {
+        if !conversion.unset.is_empty() {
             out.push_str("\n| parameter without a value | used in |\n|---|---|\n");
             for unset in &conversion.unset {
                 let places = cell(&unset.places());
                 out.push_str(&format!("| `{}` | {places} |\n", cell(&unset.name)));
             }
-            out.push_str(&format!("\nFor each of them: {}.\n", first.remedy));
+            for remedy in remedies(&conversion.unset) {
+                out.push_str(&format!("\n{remedy}\n"));
+            }
         }
         let rows = rows(conversion);
         if rows.is_empty() {
@@ -453,13 +469,16 @@ pub fn html(target: &str, conversions: &[Conversion], replays: Option<&Replays>)
                 out.push_str(&format!("<ul>\n{lines}</ul>\n"));
             }
         }
-        if let [first, ..] = &conversion.unset[..] {
+        if !conversion.unset.is_empty() {
             out.push_str("<table>\n<tr><th>parameter without a value<th>used in\n");
             for unset in &conversion.unset {
                 let (name, places) = (safe(&unset.name), safe(&unset.places()));
                 out.push_str(&format!("<tr><td>{name}<td>{places}\n"));
             }
-            out.push_str(&format!("</table>\n<p>For each of them: {}.</p>\n", first.remedy));
+            out.push_str("</table>\n");
+            for remedy in remedies(&conversion.unset) {
+                out.push_str(&format!("<p>{}</p>\n", safe(&remedy.replace('`', ""))));
+            }
         }
         out.push_str(
             "<table>\n<tr><th>outcome<th>construct<th>where<th>what differs<th>what to do\n",

@@ -179,8 +179,99 @@ fn parameters_that_nothing_sets_are_reported() {
         let row = "workflow.xml:6, line 9 |\n\nFor each of them: convert again with";
         assert!(markdown.contains("| `second` | ") && markdown.contains(row), "{markdown}");
         let html = std::fs::read_to_string(&html).expect("a report");
-        assert!(html.contains("<tr><td>mine<td>") && html.contains(remedy), "{html}");
+        assert!(
+            html.contains("<tr><td>mine<td>") && html.contains(&remedy.replace('`', "")),
+            "{html}"
+        );
     }
+}
+
+#[test]
+fn properties_have_the_values_of_a_submission() {
+    let folder = application();
+    let apps = folder.path().join("apps/daily");
+    let load =
+        LOAD.replace("${input}", "${own} ${home}").replace("<fs>", "<fs><mkdir path='${path}'/>");
+    written(&apps, "workflow.xml", &load);
+    let coordinator = DAILY.replace(
+        "<configuration>",
+        "<configuration><property><name/><value/></property><property><name> </name><value>1</value></property>",
+    );
+    written(&apps, "coordinator.xml", &coordinator);
+    let text = "own=${oozie.wf.application.path}/x\nhome=/user/${user.name}\npath=/p\nmode=full\n";
+    let out = folder.path().join("out");
+    let report = folder.path().join("r.json");
+    let dag_of = |text: &str, more: &[&str]| {
+        written(&apps, "job.properties", text);
+        let (input, target, report) = (shown(&apps), shown(&out), shown(&report));
+        let arguments = [&[&*input, "-o", &*target, "--report", &*report], more].concat();
+        let (code, lost, _) = convert(&arguments);
+        assert_eq!((code, &*lost), (0, ""));
+        let report: Value =
+            serde_json::from_str(&std::fs::read_to_string(&report).expect("a report"))
+                .expect("JSON");
+        (std::fs::read_to_string(out.join("dags/daily.py")).expect("a DAG"), report)
+    };
+    let user = |dag: &str, user: &str| {
+        assert!(dag.contains(&format!("\"home\": \"/user/{user}\"")), "{dag}");
+        // The server sets the path of the workflow, and ignores properties without a name.
+        assert!(
+            dag.contains("\"own\": \"hdfs://nn/apps/daily/x\"") && !dag.contains("**"),
+            "{dag}"
+        );
+    };
+    let (dag, report) = dag_of(text, &[]);
+    user(&dag, "airflow");
+    let unset = &report["applications"][0]["unset"];
+    assert_eq!(
+        (unset[0]["name"].as_str(), unset[1].is_null()),
+        (Some("user.name"), true),
+        "{report}"
+    );
+    assert!(
+        unset[0]["remedy"].as_str().is_some_and(|said| said.contains("-D user.name=NAME")),
+        "{unset}"
+    );
+    // The user of a properties file comes after that of the command line.
+    let named = format!("{text}user.name=sam\n");
+    let (dag, report) = dag_of(&named, &[]);
+    user(&dag, "sam");
+    assert!(report["applications"][0]["unset"].is_null(), "{report}");
+    user(&dag_of(&named, &["-D", "user.name=ann"]).0, "ann");
+}
+
+#[test]
+fn beeline_gets_the_user_and_asks_for_no_password() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let text = "<workflow-app name='ask' xmlns='uri:oozie:workflow:0.5'><start to='a'/><action name='a'><hive2 xmlns='uri:oozie:hive2-action:0.2'><jdbc-url>jdbc:hive2://h/d</jdbc-url><query>select 1</query></hive2><ok to='end'/><error to='end'/></action><end name='end'/></workflow-app>";
+    written(folder.path(), "workflow.xml", text);
+    let app = shown(&folder.path().join("workflow.xml"));
+    for (target, file, part) in [
+        ("airflow", "dags/ask.py", "-u jdbc:hive2://h/d -n {{ params['user.name'] | q }} -p DUMMY"),
+        ("prefect", "flows/ask.py", "\"DUMMY\""),
+        ("argo", "workflows/ask.yaml", "DUMMY"),
+        ("step-functions", "state-machines/ask.asl.json", "\"DUMMY\""),
+    ] {
+        let out = folder.path().join(target);
+        convert(&[&app, "--to", target, "-o", &shown(&out), "-D", "user.name=ann"]);
+        let printed = std::fs::read_to_string(out.join(file)).expect("a file");
+        assert!(printed.contains(part), "{printed}");
+    }
+}
+
+#[test]
+fn a_dataset_of_unknown_properties_is_missing() {
+    let folder = application();
+    let apps = folder.path().join("apps/daily");
+    let open =
+        DAILY.replace("2026-03-07T06:00Z", "${from}").replace("hdfs://nn/logs", "${base}/logs");
+    written(&apps, "coordinator.xml", &open);
+    let out = folder.path().join("out");
+    let (code, lost, _) = convert(&[&shown(&apps), "-o", &shown(&out)]);
+    assert_eq!(code, 1);
+    assert!(lost.contains("the dataset `logs` depends on properties that are not given"), "{lost}");
+    let dag = std::fs::read_to_string(out.join("dags/daily.py")).expect("a DAG");
+    assert!(dag.contains("oozie.MissingDataset(") && !dag.contains("${base}"), "{dag}");
 }
 
 #[test]

@@ -2,9 +2,10 @@
 //! submitted with, nor a default, nor a coordinator or workflow that starts it.
 
 use super::paths::{Call, calls};
-use super::{Loaded, Unit};
+use super::{Loaded, USER, Unit};
 use ankus::analysis::Analysis;
 use ankus::carry::{Target, Unset};
+use ankus::ir::workflow::Details;
 use ankus::lint::Facts;
 use ankus::lint::parameters::{Parameter, parameters};
 use ankus::lint::reads::expressions;
@@ -12,6 +13,10 @@ use ankus::source::Source;
 use ankus::syntax::properties::Origin;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+
+/// What to do about values that contain the user who submits, if nothing names one.
+const USER_REMEDY: &str =
+    "convert again with -D user.name=NAME. Until then, the user of the target takes its place";
 
 /// Places where a parameter is used: path and line.
 type Uses = BTreeSet<(String, usize)>;
@@ -28,10 +33,11 @@ pub(super) fn of(units: &[Unit], target: Target) -> Vec<Vec<Unset>> {
         }
     }
     let passed = units.iter().map(passed).collect();
-    let search = Search { units, callers, passed };
-    let remedy = target.unset_remedy();
-    let unset =
-        |(name, uses): (String, Uses)| Unset { name, uses: uses.into_iter().collect(), remedy };
+    let search = Search { units, callers, passed, user: target.user() };
+    let unset = |(name, uses): (String, Uses)| {
+        let remedy = if name == USER { USER_REMEDY } else { target.unset_remedy() };
+        Unset { name, uses: uses.into_iter().collect(), remedy }
+    };
     (0..units.len()).map(|at| search.unset(at).into_iter().map(unset).collect()).collect()
 }
 
@@ -50,6 +56,8 @@ struct Search<'u> {
     callers: BTreeMap<&'u str, Vec<(usize, &'u Call)>>,
     /// The properties that the coordinator of each unit sets for its workflow.
     passed: Vec<BTreeSet<String>>,
+    /// The user if nothing names one.
+    user: &'u str,
 }
 
 impl Search<'_> {
@@ -62,11 +70,14 @@ impl Search<'_> {
         for (loaded, is_workflow) in coordinator.into_iter().chain(workflow) {
             for Parameter { name, reads, is_required, .. } in read_by(loaded) {
                 if self.is_given(&name, at, is_workflow) {
-                    let behind = behind(unit, &name).into_iter();
-                    for (name, place) in
-                        behind.filter(|(name, _)| !self.is_given(name, at, is_workflow))
-                    {
-                        unset.entry(name).or_default().insert(place);
+                    for (name, place) in behind(unit, &name) {
+                        let is_given = match &*name {
+                            USER => self.names_user(unit),
+                            name => self.is_given(name, at, is_workflow),
+                        };
+                        if !is_given {
+                            unset.entry(name).or_default().insert(place);
+                        }
                     }
                 } else if is_required {
                     let places = reads.iter().map(|span| place(&loaded.source, span.start));
@@ -74,7 +85,18 @@ impl Search<'_> {
                 }
             }
         }
+        if let Some(loaded) = unit.workflow.as_ref().filter(|_| !self.names_user(unit)) {
+            let places = asks_hive(loaded);
+            if !places.is_empty() {
+                unset.entry(USER.to_owned()).or_default().extend(places);
+            }
+        }
         unset
+    }
+
+    /// Whether the properties of a unit or the command line name the user who submits.
+    fn names_user(&self, unit: &Unit) -> bool {
+        unit.properties.get(USER).is_some_and(|user| user != self.user)
     }
 
     /// Whether anything gives a parameter of a unit's workflow, or else of its coordinator, a value.
@@ -121,6 +143,18 @@ fn read_by(loaded: &Loaded) -> Vec<Parameter> {
     parameters(&facts).into_iter().filter(is_shown).collect()
 }
 
+/// Returns the places of the actions of a workflow that tell HiveServer2 who the user is.
+fn asks_hive(loaded: &Loaded) -> Vec<(String, usize)> {
+    if !loaded.source.text.contains("jdbc-url") {
+        return Vec::new();
+    }
+    let analysis = Analysis::new(Arc::clone(&loaded.source));
+    let bodies = analysis.workflow().actions().filter_map(|(_, _, action)| action.body.as_ref());
+    let asks =
+        bodies.filter(|body| matches!(body.details, Details::Hive { jdbc_url: Some(_), .. }));
+    asks.map(|body| place(&loaded.source, body.tag.start)).collect()
+}
+
 fn place(source: &Source, offset: u32) -> (String, usize) {
     (source.path.clone(), source.position(offset).line as usize)
 }
@@ -138,7 +172,7 @@ fn behind(unit: &Unit, name: &str) -> Vec<(String, (String, usize))> {
         for range in expressions(&bound.value) {
             let inner = bound.value[range].trim_start_matches("${").trim_end_matches('}').trim();
             let is_part = |c: char| c.is_ascii_alphanumeric() || "_.".contains(c);
-            let is_provided = inner.starts_with("oozie.") || inner.starts_with("user.");
+            let is_provided = inner.starts_with("oozie.");
             if !inner.is_empty() && inner.chars().all(is_part) && !is_provided {
                 found.push((inner.to_owned(), place(source, bound.value_span.start)));
                 todo.push(inner.to_owned());

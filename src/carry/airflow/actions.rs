@@ -409,8 +409,17 @@ impl Printer<'_> {
                 }
                 match self.word(jdbc_url.as_deref()) {
                     Some(url) => {
-                        let secret = if password.is_some() { " -p \"$HIVE_PASSWORD\"" } else { "" };
-                        format!("beeline -u {url}{secret}{options}{params}{arguments} {what}")
+                        // The launcher passes on the user, and a password in any case.
+                        let user = self.compile(commands::USER);
+                        let user = user.word();
+                        let secret = if password.is_some() {
+                            "\"$HIVE_PASSWORD\""
+                        } else {
+                            commands::NO_PASSWORD
+                        };
+                        format!(
+                            "beeline -u {url} -n {user} -p {secret}{options}{params}{arguments} {what}"
+                        )
                     }
                     None => {
                         let folder = commands::HIVE_CONF;

@@ -15,6 +15,7 @@ use super::airflow::python::{Value, identifier, transitions};
 use super::airflow::site::Needs;
 use super::claims::{WrittenSecrets, secret_name};
 use super::ledger::{Ledger, Outcome};
+use super::places;
 use super::said::{self, Kept, Reader, Says};
 use super::text::Text;
 use super::{Conversion, Given, Output, REFUSED, claims, model};
@@ -348,7 +349,10 @@ impl<'a> Printer<'a> {
     /// Returns the properties that are not secrets.
     fn params(&self) -> Vec<(String, Value)> {
         let properties = self.given.properties;
-        let known = properties.iter().filter(|(name, _)| !self.given.secrets.covers(name));
+        // The path of an application that a coordinator starts is written where it is needed.
+        let is_path = |name: &str| name == places::APPLICATION && self.texts.contains_key(name);
+        let is_kept = |name: &str| !self.given.secrets.covers(name) && !is_path(name);
+        let known = properties.iter().filter(|(name, _)| is_kept(name));
         let known = known.map(|(name, value)| {
             let value = super::resolve(value, properties);
             (name.clone(), Value::Text(self.given.secrets.text(&value)))
