@@ -274,6 +274,24 @@ fn a_dataset_of_unknown_properties_is_missing() {
     assert!(dag.contains("oozie.MissingDataset(") && !dag.contains("${base}"), "{dag}");
 }
 
+/// A division is a number with a fraction, which the server cuts off.
+#[test]
+fn instances_can_be_computed_by_divisions() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let plugins = folder.path().join("out/plugins");
+    written(folder.path(), "workflow.xml", LOAD);
+    convert(&[
+        &shown(&folder.path().join("workflow.xml")),
+        "-o",
+        &shown(&folder.path().join("out")),
+    ]);
+    let code = "import oozie_data as d; print(d._arguments('current(-1.5)'), d._arguments('offset(2.0, DAY)'), d._arguments('latest(-3)'))";
+    let python = Command::new("python3").args(["-c", code]).current_dir(&plugins).output();
+    let Ok(output) = python else { return println!("left out: there is no python3") };
+    let printed = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(printed.trim(), "('current', ['-1']) ('offset', ['2', 'DAY']) ('latest', ['-3'])");
+}
+
 #[test]
 fn the_other_side_ends_where_airflow_begins() {
     let folder = application();

@@ -427,4 +427,6 @@ def _arguments(text: str) -> tuple[str, list[str]]:
     found = re.fullmatch(r"(\w+)\((.*)\)", text)
     if not found:
         raise el.Error(f"{text!r} names no instance")
-    return found[1], [part.strip() for part in found[2].split(",")]
+    parts = [part.strip() for part in found[2].split(",")]
+    # A server cuts off the fraction of a number, which a division has.
+    return found[1], [re.sub(r"^(-?\d+)\.\d+$", r"\1", part) for part in parts]
