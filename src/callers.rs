@@ -305,8 +305,11 @@ impl Gathering {
                 of_name.entry(name_of(script).to_owned()).or_default().insert(script.clone());
             }
             if top.is_none() {
-                let of_name = index.scripts.entry(String::new()).or_default();
-                of_name.entry(name_of(script).to_owned()).or_default().insert(script.clone());
+                // What is above all top folders belongs to each of them.
+                for top in tops.iter().copied().chain([""]) {
+                    let of_name = index.scripts.entry(top.to_owned()).or_default();
+                    of_name.entry(name_of(script).to_owned()).or_default().insert(script.clone());
+                }
             }
         }
         for source in &self.sources {

@@ -1052,3 +1052,45 @@ fn a_bare_word_is_told_without_a_quoted_one_beside_it() {
     }
     assert_eq!(tell("${mode eq full}", "full=1\nmode=2\noozie.wf.application.path=/x\n"), "");
 }
+
+/// A script above the folders of the applications belongs to each of them.
+#[test]
+fn a_script_is_lost_where_nothing_of_its_name_is_in_the_tree() {
+    let flow = |path: &str| {
+        format!(
+            "<workflow-app name='w' xmlns='uri:oozie:workflow:0.5'><start to='a'/><action name='a'>
+  <hive xmlns='uri:oozie:hive-action:0.5'><job-tracker>${{jobTracker}}</job-tracker><name-node>${{nameNode}}</name-node>
+  <script>{path}</script></hive><ok to='end'/><error to='bad'/></action>
+  <kill name='bad'><message>bad</message></kill><end name='end'/></workflow-app>"
+        )
+    };
+    let given = "nameNode=hdfs://nn:8020\njobTracker=rm:8032\nscript=daly.sql\noozie.use.system.libpath=true\noozie.wf.application.path=${nameNode}/apps/x\n";
+    let tell = |path: &str, script: &str| {
+        told(&[
+            ("x/workflow.xml", &flow(path)),
+            ("x/job.properties", given),
+            ("x/hive/hourly.sql", "SELECT 1;\n"),
+            (script, "SELECT 1;\n"),
+        ])
+    };
+    assert_eq!(tell("${nameNode}/apps/x/load.sql", "load.sql"), "");
+    assert_eq!(
+        tell("hive/${script}", "x/hive/daily.sql"),
+        "x/job.properties:3:8: warning: the application has no file `daly.sql` [missing-application-file]\n"
+    );
+    assert_eq!(tell("hive/${script}", "x/hive/daly.sql"), "");
+}
+
+/// A credential that is called like its type is called rightly.
+#[test]
+fn a_slip_in_the_use_of_a_credential_is_told_at_the_use() {
+    let flow = "<workflow-app name='w' xmlns='uri:oozie:workflow:0.5'><credentials><credential name='hcat' type='hcat'>
+  <property><name>hcat.metastore.uri</name><value>thrift://m:9083</value></property>
+  <property><name>hcat.metastore.principal</name><value>hive/_HOST@R</value></property></credential></credentials>
+  <start to='a'/><action name='a' cred='hcta'>
+  <fs><mkdir path='${nameNode}/a'/></fs><ok to='end'/><error to='bad'/></action>
+  <kill name='bad'><message>bad</message></kill><end name='end'/></workflow-app>";
+    let found = told(&[("x/workflow.xml", flow)]);
+    assert!(found.contains("x/workflow.xml:4:41: "), "{found}");
+    assert!(found.contains("[undefined-credential]"), "{found}");
+}

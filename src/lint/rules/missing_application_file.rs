@@ -7,7 +7,7 @@ use crate::diag::{
 };
 use crate::files::{self, Presence};
 use crate::lint::facts::{Said, USED_HERE, escaped};
-use crate::lint::{Facts, Rule};
+use crate::lint::{Facts, Rule, reads};
 use crate::source::Span;
 use crate::syntax::xml::{Decoded, Element};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -128,8 +128,9 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
 fn beside<'a>(facts: &Facts<'a>, element: Element<'a>) -> Option<Named<'a>> {
     let text = element.text().trimmed();
     let path = text.text.split('#').next().unwrap_or_default();
-    // A path from a property is handled like a literal one.
-    let path = said(facts, path).unwrap_or(path);
+    // A path from a property is handled like a literal one, and so is one whose end is from a property.
+    let ends = (path.contains("${") && !path.starts_with("${")).then(|| filled_in(facts, path));
+    let path = ends.as_ref().and_then(Option::as_deref).or(said(facts, path)).unwrap_or(path);
     let inside = !path.is_empty() && !path.starts_with('/') && !path.contains([':', ',', '$']);
     let found = facts.beside(path).filter(|_| inside)?;
     let mut presence = facts.files.presence(&found);
@@ -316,8 +317,9 @@ impl<'f, 'a> Application<'f, 'a> {
             // Names that share little but the extension are different names.
             let stem = |name: &str| name.rsplit_once('.').map_or(name, |(stem, _)| stem).to_owned();
             let is_near = |near: &str| within(&stem(near), &stem(wanted), 2).is_some();
-            return meant.near.is_some_and(is_near)
-                || script && (same_folder || self.lost_of_submitted);
+            // A script of this name elsewhere in the tree may be deployed here.
+            let is_lost = script && !meant.elsewhere && (same_folder || self.lost_of_submitted);
+            return meant.near.is_some_and(is_near) || is_lost;
         }
         let wanted_here = match is_built(wanted) {
             true => wanted.ends_with(".jar") && self.has_jars,
@@ -424,6 +426,16 @@ fn with_slip_in_ending<'k>(wanted: &str, known: &[&'k str]) -> Option<&'k str> {
             own == stem && ENDINGS.contains(&end) && within(ending, end, 1).is_some()
         })
     })
+}
+
+/// Returns a path with the properties in it replaced by their values, if all of them are known.
+fn filled_in(facts: &Facts<'_>, path: &str) -> Option<String> {
+    let mut values = BTreeMap::new();
+    for read in reads::of_plain(path, 0) {
+        let value = facts.submission.get(&read.name)?.trim().to_owned();
+        values.insert(read.name, value);
+    }
+    Some(resolved(path, &values)).filter(|path| !path.contains("${"))
 }
 
 /// Returns the value of a path that is a single property, if it is known.
@@ -653,7 +665,8 @@ fn open_finding(
     };
     // If the property contains the name, the slip is there; the part after `#` is the name in the working folder.
     let path = text.text.split('#').next().unwrap_or_default();
-    match Said::by(facts, path) {
+    let last = path.rfind("${").map_or(path, |at| &path[at..]);
+    match Said::by(facts, last) {
         Some(said) if said.value.ends_with(wanted) => said.place(facts, finding, USED_HERE),
         _ => finding,
     }
