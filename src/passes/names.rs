@@ -7,6 +7,7 @@
 use foldhash::{HashMap, HashMapExt};
 
 use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Patience, Safety, is_mistyped, within};
+use crate::ir::Scalar;
 use crate::ir::workflow::{NodeId, Shape, Transition, Workflow};
 use crate::slips::is_in_declaration;
 use crate::source::{Slice, Span, removal};
@@ -244,6 +245,9 @@ fn undefined_credentials(
         let own = &*defined.text;
         // If two unknown names are similar to one credential, it is unclear which is right.
         let is_lone = !used[index] && near.iter().filter(|near| **near == Some(index)).count() == 1;
+        // A name that repeats the type is intended.
+        let kind = workflow.credentials[index].kind.as_ref().map(Scalar::as_str);
+        let is_lone = is_lone && kind != Some(own);
         if is_lone && is_in_declaration(own, name, spans.len()) && within(name, own, 2).is_some() {
             let message = format!(
                 "credential `{name}` is not declared; `{own}` looks like a misspelling of it"
