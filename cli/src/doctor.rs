@@ -92,20 +92,7 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
         }
     };
 
-    let folder = &arguments.store.store;
-    let state = if folder.join(ankus_engine::driver::STORE).exists() {
-        match store::reader(&arguments.store) {
-            Ok(_) => "can be read".to_owned(),
-            Err(error) => {
-                well = false;
-                let causes: Vec<String> = error.chain().map(ToString::to_string).collect();
-                causes.join(": ")
-            }
-        }
-    } else {
-        "does not exist yet; the first run creates it".to_owned()
-    };
-    shell.line(format!("store     {}: {state}", folder.display()))?;
+    well &= store_state(&arguments.store, shell)?;
 
     for (authority, text) in hosts.iter().filter(|(_, text)| text.contains("://")) {
         let state = asked(authority, text).unwrap_or_else(|why| {
@@ -115,22 +102,8 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
         shell.line(format!("cluster   {authority}: {state}"))?;
     }
 
-    if let Ok(loaded) = &settings
-        && let Some(kind) = loaded.settings.launchers.local.sandbox.map(sandbox_kind)
-        && let Some(tool) = kind.tool()
-    {
-        let sandbox = Sandbox { kind, ..Sandbox::default() };
-        let state = match sandbox.probe(tools.get(tool).map_or(tool, String::as_str)) {
-            Ok(()) => "can be made".to_owned(),
-            Err(why) => {
-                well = false;
-                why
-            }
-        };
-        shell.line(format!("sandbox   {}: {state}", kind.name()))?;
-    }
-
     if let Ok(loaded) = &settings {
+        well &= sandbox(&loaded.settings, shell)?;
         well &= functions(&loaded.settings, shell)?;
     }
 
@@ -141,22 +114,8 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
     let needs_none = needed.is_empty();
     shell.line(if needs_none { "tools     no action needs one" } else { "tools" })?;
     for (tool, what) in needed {
-        let place = match tools.get(tool) {
-            Some(given) if Path::new(given).is_file() => given.clone(),
-            Some(given) => {
-                well = false;
-                format!("[tools] names {given}, which does not exist")
-            }
-            None => match on_path(tool) {
-                Some(path) => path.display().to_string(),
-                None => {
-                    // An action of the application needs it.
-                    well &= used.is_none();
-                    "not on PATH".to_owned()
-                }
-            },
-        };
-        shell.line(format!("  {tool:<12}  {place}  ({what})"))?;
+        // Without an application, a tool need not be there.
+        well &= tool_state(tool, &what, &tools, used.is_some(), shell)?;
     }
     if let Some(whole) = &whole {
         for note in &whole.notes {
@@ -171,6 +130,57 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
         shell.say("an action fails if its tool is missing; `[tools]` in ankus.toml names programs");
     }
     Ok(Exit::fault_if(!well))
+}
+
+/// Reports whether the store can be read, which is returned.
+fn store_state(arguments: &StoreArguments, shell: &mut Shell) -> miette::Result<bool> {
+    let folder = &arguments.store;
+    let (well, state) = if folder.join(ankus_engine::driver::STORE).exists() {
+        match store::reader(arguments) {
+            Ok(_) => (true, "can be read".to_owned()),
+            Err(error) => {
+                let causes: Vec<String> = error.chain().map(ToString::to_string).collect();
+                (false, causes.join(": "))
+            }
+        }
+    } else {
+        (true, "does not exist yet; the first run creates it".to_owned())
+    };
+    shell.line(format!("store     {}: {state}", folder.display()))?;
+    Ok(well)
+}
+
+/// Reports whether the sandbox of the settings can be made, which is returned.
+fn sandbox(settings: &Settings, shell: &mut Shell) -> miette::Result<bool> {
+    let kind = settings.launchers.local.sandbox.map(sandbox_kind);
+    let Some((kind, tool)) = kind.and_then(|kind| Some((kind, kind.tool()?))) else {
+        return Ok(true);
+    };
+    let sandbox = Sandbox { kind, ..Sandbox::default() };
+    let made = sandbox.probe(settings.tools.get(tool).map_or(tool, String::as_str));
+    let state = made.as_ref().map_or_else(Clone::clone, |()| "can be made".to_owned());
+    shell.line(format!("sandbox   {}: {state}", kind.name()))?;
+    Ok(made.is_ok())
+}
+
+/// Reports where a tool is. Returns whether it is where `[tools]` says or, if an application needs it, anywhere.
+fn tool_state(
+    tool: &str,
+    what: &str,
+    tools: &BTreeMap<String, String>,
+    is_needed: bool,
+    shell: &mut Shell,
+) -> miette::Result<bool> {
+    let (well, place) = match tools.get(tool) {
+        Some(given) if Path::new(given).is_file() => (true, given.clone()),
+        Some(given) => (false, format!("[tools] names {given}, which does not exist")),
+        None => match on_path(tool) {
+            Some(path) => (true, path.display().to_string()),
+            None => (!is_needed, "not on PATH".to_owned()),
+        },
+    };
+    shell.line(format!("  {tool:<12}  {place}  ({what})"))?;
+    Ok(well)
 }
 
 /// Lists what has no effect in the site's configuration, and its unknown properties.

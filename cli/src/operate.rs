@@ -208,30 +208,8 @@ pub(super) fn steer(
         let following = Following { store, format: RunFormat::Human };
         return coordinator::follow(runner, id, seen, &following, shell);
     }
-    // The command is durable; its effect takes a moment.
-    let since = Instant::now();
-    let status = loop {
-        let job = Job::read(&*reader, id)?;
-        let is_settled = !is_mine || !job.is_pending() || since.elapsed() > Duration::from_secs(2);
-        let patience = if wanted.is_some() { 30 } else { 2 };
-        let has_come = match wanted {
-            Some(wanted) => has_come(&job, wanted),
-            None => !job.has_messages(&*reader)?,
-        };
-        if has_come && is_settled || since.elapsed() > Duration::from_secs(patience) {
-            break job.status();
-        }
-        std::thread::sleep(Duration::from_millis(20));
-        runner.keep_going(id).map_err(store::failure)?;
-    };
-    let stopping = || -> miette::Result<usize> {
-        let mut programs = 0;
-        for id in members(&*reader, id)? {
-            programs +=
-                driver::view::stopping_of_coordinator(&*reader, &id).map_err(store::failure)?;
-        }
-        Ok(programs)
-    };
+    let status = settled(&*reader, id, wanted, &mut runner)?;
+    let stopping = || stopping(&*reader, id);
     if force && is_kill {
         abandon(&*reader, id, &mut runner)?;
     }
@@ -256,6 +234,40 @@ pub(super) fn steer(
         None => true,
     };
     Ok(Exit::fault_if(!is_wanted))
+}
+
+/// Waits until a durable command has had its effect, or for as long as one usually takes. Returns the status of the job.
+fn settled(
+    reader: &dyn Reader,
+    id: &str,
+    wanted: Option<Status>,
+    runner: &mut Runner,
+) -> miette::Result<Status> {
+    let is_mine = runner.driver().is_some();
+    let patience = Duration::from_secs(if wanted.is_some() { 30 } else { 2 });
+    let since = Instant::now();
+    loop {
+        let job = Job::read(reader, id)?;
+        let is_settled = !is_mine || !job.is_pending() || since.elapsed() > Duration::from_secs(2);
+        let has_come = match wanted {
+            Some(wanted) => has_come(&job, wanted),
+            None => !job.has_messages(reader)?,
+        };
+        if has_come && is_settled || since.elapsed() > patience {
+            return Ok(job.status());
+        }
+        std::thread::sleep(Duration::from_millis(20));
+        runner.keep_going(id).map_err(store::failure)?;
+    }
+}
+
+/// The number of programs of a coordinator, or of all coordinators of a bundle, that have yet to end after a kill.
+fn stopping(reader: &dyn Reader, id: &str) -> miette::Result<usize> {
+    let mut programs = 0;
+    for id in members(reader, id)? {
+        programs += driver::view::stopping_of_coordinator(reader, &id).map_err(store::failure)?;
+    }
+    Ok(programs)
 }
 
 /// Whether a job has the wanted status, or will not reach it.

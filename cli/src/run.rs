@@ -154,41 +154,14 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
     } else {
         of_application(path, &arguments, &project, shell)?
     };
-    let Some(Prepared { mut submit, settings, settings_file, files }) = prepared else {
+    let Some(mut prepared) = prepared else {
         return Ok(Exit::Fault);
     };
-    submit.plan = part(submit.plan, &arguments)?;
-    let given_here = submit.properties.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-    properties::say_empty(given_here, shell);
-    submit.properties.retain(|_, value| !value.is_empty());
-    // A rerun reads the definition again, and runs the same part of it.
-    for (name, node) in [(driver::FROM, &arguments.begin), (driver::ONLY, &arguments.only)] {
-        if let Some(node) = node {
-            submit.properties.insert(name.to_owned(), node.clone());
-        }
-    }
-    let plan = Plan::from_bytes(&submit.plan).map_err(|error| Failure::new(error.to_string()))?;
-    shell.hide(store::masker(&settings, &submit.properties, Some(&plan)));
+    let plan = settle(&mut prepared, &arguments, shell)?;
     if arguments.dry_run {
-        store::say_idle(&settings, shell);
-        // Nothing is started, but what has no effect depends on where programs would run.
-        let working = shell.working_project().and_then(|project| project.settings(path));
-        let working = working.map_or_else(|_| settings.clone(), |loaded| loaded.settings);
-        for note in unheeded(&plan, &submit, &files, &working) {
-            shell.say(note.text);
-        }
-        if !is_plan(path) {
-            let whole = Whole::read(&shell.working_project()?, path, &arguments.properties, shell)?;
-            // The first is the workflow itself, of which only a part may have been requested.
-            for note in whole.workflows.iter().skip(1).flat_map(Examined::notes) {
-                shell.say(note.text);
-            }
-        }
-        for (name, value) in &submit.properties {
-            shell.line(format!("{name}={}", settings.secrets.shown(name, value)))?;
-        }
-        return Ok(Exit::Success);
+        return dry_run(path, &prepared, &plan, &arguments.properties, shell);
     }
+    let Prepared { mut submit, settings, settings_file, files } = prepared;
     // The run may never reach such an action, so this is only reported.
     for note in
         unheeded(&plan, &submit, &files, &settings).into_iter().filter(|note| note.is_refused)
@@ -219,6 +192,57 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
         from: 0,
     };
     store::follow(runner, &id, &following, shell)
+}
+
+/// Restricts a submission to the requested part of its plan, drops empty properties, and hides its secrets from now on.
+fn settle(
+    prepared: &mut Prepared,
+    arguments: &Arguments,
+    shell: &mut Shell,
+) -> miette::Result<Plan> {
+    let submit = &mut prepared.submit;
+    submit.plan = part(std::mem::take(&mut submit.plan), arguments)?;
+    let given_here = submit.properties.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+    properties::say_empty(given_here, shell);
+    submit.properties.retain(|_, value| !value.is_empty());
+    // A rerun reads the definition again, and runs the same part of it.
+    for (name, node) in [(driver::FROM, &arguments.begin), (driver::ONLY, &arguments.only)] {
+        if let Some(node) = node {
+            submit.properties.insert(name.to_owned(), node.clone());
+        }
+    }
+    let plan = Plan::from_bytes(&submit.plan).map_err(|error| Failure::new(error.to_string()))?;
+    shell.hide(store::masker(&prepared.settings, &submit.properties, Some(&plan)));
+    Ok(plan)
+}
+
+/// Prints the properties that a job would have, and reports what would have no effect or be refused in it.
+fn dry_run(
+    path: &Path,
+    prepared: &Prepared,
+    plan: &Plan,
+    properties: &PropertyArguments,
+    shell: &mut Shell,
+) -> miette::Result<Exit> {
+    let Prepared { submit, settings, files, .. } = prepared;
+    store::say_idle(settings, shell);
+    // Nothing is started, but what has no effect depends on where programs would run.
+    let working = shell.working_project().and_then(|project| project.settings(path));
+    let working = working.map_or_else(|_| settings.clone(), |loaded| loaded.settings);
+    for note in unheeded(plan, submit, files, &working) {
+        shell.say(note.text);
+    }
+    if !is_plan(path) {
+        let whole = Whole::read(&shell.working_project()?, path, properties, shell)?;
+        // The first is the workflow itself, of which only a part may have been requested.
+        for note in whole.workflows.iter().skip(1).flat_map(Examined::notes) {
+            shell.say(note.text);
+        }
+    }
+    for (name, value) in &submit.properties {
+        shell.line(format!("{name}={}", settings.secrets.shown(name, value)))?;
+    }
+    Ok(Exit::Success)
 }
 
 /// Returns what has no effect in a run of the workflow here.

@@ -700,42 +700,9 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
         };
         ankus_server::serve(listener, options, stop).await
     });
-    let mut looked = Instant::now();
-    let (mut refused, mut purged) = (None, None::<Instant>);
-    while signals.typed() == 0 && !signals.is_ending() && !serving.is_finished() {
-        if let Ok(line) = told.recv_timeout(LOOK) {
-            shell.say(line);
-        }
-        if looked.elapsed() < LOOK * 10 {
-            continue;
-        }
-        looked = Instant::now();
-        for said in access.renew() {
-            shell.say(said);
-        }
-        let mut runner = served.runner();
-        if runner.is_handed_over().map_err(store::failure)? {
-            runner.activate_all(false).map_err(store::failure)?;
-        }
-        if let Some(driver) = runner.driver() {
-            if purged.is_none_or(|at| at.elapsed() > store::PURGE) {
-                purged = Some(Instant::now());
-                store::forget_old(driver, &settings.keep)?;
-            }
-            driver.executor().wait_for_room();
-            if let Some(error) = driver.executor().stopped_by() {
-                return Err(store::failure(error.into()));
-            }
-        }
-        drop(runner);
-        let refuses = served.refuses();
-        match (&refused, &refuses) {
-            (None, Some(why)) => shell.say(format!("{why}; requests are refused until then")),
-            (Some(_), None) => shell.say("the store accepts requests again"),
-            _ => {}
-        }
-        refused = refuses;
-    }
+    attend(&served, &mut access, &told, shell, || {
+        signals.typed() == 0 && !signals.is_ending() && !serving.is_finished()
+    })?;
     // If the server has already stopped, it has no receiver.
     let _ = end.send(());
     let ended =
@@ -754,4 +721,52 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
     }
     shell.say("running programs continue; `ankus serve` and `ankus up` take them up");
     Ok(Exit::Success)
+}
+
+/// While the server is to go on: prints its log, renews what grants access, takes over a store whose other process has
+/// exited, forgets old jobs, and reports when requests are refused and when they are accepted again.
+fn attend(
+    served: &Served,
+    access: &mut access::Access,
+    told: &std::sync::mpsc::Receiver<String>,
+    shell: &mut Shell,
+    goes_on: impl Fn() -> bool,
+) -> miette::Result<()> {
+    let mut looked = Instant::now();
+    let (mut refused, mut purged) = (None, None::<Instant>);
+    while goes_on() {
+        if let Ok(line) = told.recv_timeout(LOOK) {
+            shell.say(line);
+        }
+        if looked.elapsed() < LOOK * 10 {
+            continue;
+        }
+        looked = Instant::now();
+        for said in access.renew() {
+            shell.say(said);
+        }
+        let mut runner = served.runner();
+        if runner.is_handed_over().map_err(store::failure)? {
+            runner.activate_all(false).map_err(store::failure)?;
+        }
+        if let Some(driver) = runner.driver() {
+            if purged.is_none_or(|at| at.elapsed() > store::PURGE) {
+                purged = Some(Instant::now());
+                store::forget_old(driver, &served.settings.keep)?;
+            }
+            driver.executor().wait_for_room();
+            if let Some(error) = driver.executor().stopped_by() {
+                return Err(store::failure(error.into()));
+            }
+        }
+        drop(runner);
+        let refuses = served.refuses();
+        match (&refused, &refuses) {
+            (None, Some(why)) => shell.say(format!("{why}; requests are refused until then")),
+            (Some(_), None) => shell.say("the store accepts requests again"),
+            _ => {}
+        }
+        refused = refuses;
+    }
+    Ok(())
 }

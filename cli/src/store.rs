@@ -379,6 +379,21 @@ pub(crate) struct Following<'a> {
     pub(crate) from: u64,
 }
 
+/// Waits for a change of a job. Returns whether it has ended; `false` if another process runs it.
+fn has_ended_within(
+    runner: &Runner,
+    record: &driver::JobRecord,
+    pause: Duration,
+) -> miette::Result<bool> {
+    match runner.driver() {
+        Some(driver) => driver.wait_for_record(record, pause).map_err(failure),
+        None => {
+            std::thread::sleep(pause);
+            Ok(false)
+        }
+    }
+}
+
 /// Reports the events of a job until it has ended or sleeps, or the process is asked to stop.
 pub(crate) fn follow(
     mut runner: Runner,
@@ -406,13 +421,7 @@ pub(crate) fn follow(
     let mut heard = Instant::now();
     loop {
         let pause = if heard.elapsed() < QUIET { LOOK } else { LONG_LOOK };
-        let over = match runner.driver() {
-            Some(driver) => driver.wait_for_record(&record, pause).map_err(failure)?,
-            None => {
-                std::thread::sleep(pause);
-                false
-            }
-        };
+        let over = has_ended_within(&runner, &record, pause)?;
         progress.tick();
         reader.is_there().map_err(|error| failure(error.into()))?;
         let (moments, after) = view::moments(&*reader, id, next).map_err(failure)?;
@@ -454,10 +463,9 @@ pub(crate) fn follow(
                 break;
             }
         }
-        let count = signals.typed();
-        if count > asked || signals.is_ending() {
-            asked = count;
-            if following.detach || count > 1 || signals.is_ending() {
+        if signals.typed() > asked || signals.is_ending() {
+            asked = signals.typed();
+            if following.detach || asked > 1 || signals.is_ending() {
                 progress.clear();
                 shell.say(format!("{id} is left as it is; `ankus run --resume {id}` continues it"));
                 return Ok(Exit::Unfinished);
@@ -469,13 +477,12 @@ pub(crate) fn follow(
             // A job that has just ended need not be suspended.
             let _ = runner.command(id, ankus_lang::machine::Command::Suspend);
         }
-        if runner.is_handed_over().map_err(failure)? && !status.is_end() {
-            match runner.activate(id) {
-                // It may have ended, or been purged, meanwhile.
-                Ok(()) | Err(driver::Error::State(_) | driver::Error::Unknown(_)) => {}
-                Err(error) => return Err(failure(error)),
-            }
+        match status.is_end() {
+            // This process may have to stop the programs that another one left.
+            true => runner.is_handed_over().map(|_| ()),
+            false => runner.keep_going(id),
         }
+        .map_err(failure)?;
     }
     let took = began.elapsed();
     drop(progress);

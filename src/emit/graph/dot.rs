@@ -1,6 +1,6 @@
 //! Writes a drawing for Graphviz: plain DOT, with links and tooltips.
 
-use super::{Direction, Drawing, Kind, Node, Relation, TAKEN, color, status_color, worst};
+use super::{Direction, Drawing, Edge, Kind, Node, Relation, TAKEN, color, status_color, worst};
 use std::fmt::Write;
 
 /// Maximum length of a tooltip, in characters; Graphviz limits the length of attributes.
@@ -30,7 +30,28 @@ pub(super) fn render(drawing: &Drawing) -> String {
     out.push_str("  node [fontname=\"Helvetica\", fontsize=11, shape=box, style=rounded];\n");
     out.push_str("  edge [fontname=\"Helvetica\", fontsize=9];\n");
 
-    // Writes nested groups without recursion: the open groups, and the next member of each.
+    groups(&mut out, drawing);
+    for (index, group) in drawing.groups.iter().enumerate() {
+        let Some((_, owner)) = group.parent else { continue };
+        if let Some(first) = drawing.nodes.iter().find(|node| node.group == index) {
+            let owner = &drawing.nodes[owner].id;
+            let _ = writeln!(
+                out,
+                "  {} -> {} [style=dotted, lhead=\"cluster_{index}\"];",
+                quoted(owner),
+                quoted(&first.id)
+            );
+        }
+    }
+    for each in &drawing.edges {
+        edge(&mut out, each, drawing, is_large);
+    }
+    out.push_str("}\n");
+    out
+}
+
+/// Writes the nodes, each in the cluster of its group.
+fn groups(out: &mut String, drawing: &Drawing) {
     let mut inner: Vec<Vec<usize>> = vec![Vec::new(); drawing.groups.len()];
     let mut members: Vec<Vec<&Node>> = vec![Vec::new(); drawing.groups.len()];
     for (index, group) in drawing.groups.iter().enumerate() {
@@ -41,9 +62,10 @@ pub(super) fn render(drawing: &Drawing) -> String {
     for node in &drawing.nodes {
         members[node.group].push(node);
     }
+    // Without recursion: the open groups, and the next member of each.
     let mut open: Vec<(usize, usize)> = Vec::new();
     if !drawing.groups.is_empty() {
-        members[0].iter().for_each(|each| node(&mut out, each, 1));
+        members[0].iter().for_each(|each| node(out, each, 1));
         open.push((0, 0));
     }
     while let Some((group, next)) = open.pop() {
@@ -58,66 +80,53 @@ pub(super) fn render(drawing: &Drawing) -> String {
                 text.push_str(&trouble(&inside.faults));
             }
             let _ = writeln!(out, "{indent}  graph [{text}];");
-            members[child].iter().for_each(|each| node(&mut out, each, depth + 2));
+            members[child].iter().for_each(|each| node(out, each, depth + 2));
             open.push((child, 0));
         } else if depth > 0 {
             let _ = writeln!(out, "{}}}", "  ".repeat(depth));
         }
     }
+}
 
-    for (index, group) in drawing.groups.iter().enumerate() {
-        let Some((_, owner)) = group.parent else { continue };
-        if let Some(first) = drawing.nodes.iter().find(|node| node.group == index) {
-            let owner = &drawing.nodes[owner].id;
-            let _ = writeln!(
-                out,
-                "  {} -> {} [style=dotted, lhead=\"cluster_{index}\"];",
-                quoted(owner),
-                quoted(&first.id)
-            );
-        }
+/// Writes an edge; in a large graph, without the label of an edge that a failure takes.
+fn edge(out: &mut String, edge: &Edge, drawing: &Drawing, is_large: bool) {
+    let mut attributes = Vec::new();
+    // A dashed line to a kill node needs no label, and Graphviz is slow at placing labels beside long lines.
+    let is_plain = edge.relation == Relation::Failure
+        && (is_large || drawing.nodes[edge.to].kind == Kind::Kill);
+    if let Some(label) = edge.label.as_ref().filter(|_| !is_plain) {
+        attributes.push(format!("label={}", quoted(label)));
     }
-    for edge in &drawing.edges {
-        let mut attributes = Vec::new();
-        // A dashed line to a kill node needs no label, and Graphviz is slow at placing labels beside long lines.
-        let is_plain = edge.relation == Relation::Failure
-            && (is_large || drawing.nodes[edge.to].kind == Kind::Kill);
-        if let Some(label) = edge.label.as_ref().filter(|_| !is_plain) {
-            attributes.push(format!("label={}", quoted(label)));
+    match edge.relation {
+        Relation::Failure => attributes.push("style=dashed".to_owned()),
+        Relation::Runs => attributes.push("style=bold".to_owned()),
+        Relation::Reads | Relation::Writes | Relation::Deletes => {
+            attributes.push("style=dotted".to_owned());
         }
-        match edge.relation {
-            Relation::Failure => attributes.push("style=dashed".to_owned()),
-            Relation::Runs => attributes.push("style=bold".to_owned()),
-            Relation::Reads | Relation::Writes | Relation::Deletes => {
-                attributes.push("style=dotted".to_owned());
-            }
-            Relation::Flow => {}
-        }
-        let tooltip = quoted(&super::clip(&edge.tooltip(drawing), TOOLTIP));
-        attributes.push(format!("tooltip={tooltip}"));
-        match worst(&edge.faults) {
-            Some(level) => {
-                let color = color(level);
-                attributes.push(format!("color=\"{color}\", fontcolor=\"{color}\", penwidth=2"));
-            }
-            None if edge.taken => {
-                attributes.push(format!("color=\"{TAKEN}\", penwidth=3"));
-            }
-            None if edge.relation == Relation::Failure => {
-                attributes.push("color=\"#888888\", fontcolor=\"#888888\"".to_owned());
-            }
-            None => {}
-        }
-        let _ = writeln!(
-            out,
-            "  {} -> {} [{}];",
-            quoted(&drawing.nodes[edge.from].id),
-            quoted(&drawing.nodes[edge.to].id),
-            attributes.join(", ")
-        );
+        Relation::Flow => {}
     }
-    out.push_str("}\n");
-    out
+    let tooltip = quoted(&super::clip(&edge.tooltip(drawing), TOOLTIP));
+    attributes.push(format!("tooltip={tooltip}"));
+    match worst(&edge.faults) {
+        Some(level) => {
+            let color = color(level);
+            attributes.push(format!("color=\"{color}\", fontcolor=\"{color}\", penwidth=2"));
+        }
+        None if edge.taken => {
+            attributes.push(format!("color=\"{TAKEN}\", penwidth=3"));
+        }
+        None if edge.relation == Relation::Failure => {
+            attributes.push("color=\"#888888\", fontcolor=\"#888888\"".to_owned());
+        }
+        None => {}
+    }
+    let _ = writeln!(
+        out,
+        "  {} -> {} [{}];",
+        quoted(&drawing.nodes[edge.from].id),
+        quoted(&drawing.nodes[edge.to].id),
+        attributes.join(", ")
+    );
 }
 
 fn node(out: &mut String, node: &Node, depth: usize) {

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use super::real::Real;
 use super::{
-    Attempt, Command as Does, Outcome, Phase as Fails, Scenario, Seen, SeenNode, milliseconds,
+    Arrival, Attempt, Command as Does, Outcome, Phase as Fails, Scenario, Seen, SeenNode, Then,
+    milliseconds,
 };
 use crate::actions::workplace::configuration_of;
 use crate::host::files::{FileUri, Files};
@@ -276,50 +277,21 @@ pub fn play<'a>(
     simulation.command(job, Command::Start);
 
     let until = begin.saturating_add(i64::try_from(limit).unwrap_or(i64::MAX));
-    let mut arrivals = Vec::new();
-    for arrival in &scenario.arrivals {
-        let at = match (&arrival.at, &arrival.after) {
-            (Some(at), _) => moment("at", at)?,
-            (None, Some(after)) => {
-                begin.saturating_add(i64::try_from(span("after", after)?).unwrap_or(i64::MAX))
-            }
-            (None, None) => return Err("an `[[arrivals]]` needs `after` or `at`".to_owned()),
-        };
-        arrivals.push((at, arrival));
-    }
-    arrivals.sort_by_key(|(at, _)| *at);
+    let arrivals = arrivals(scenario, begin)?;
     let mut arrivals = arrivals.into_iter().peekable();
     let mut thens = scenario.then.iter().peekable();
     let (mut since, mut looked) = (begin, 0);
     loop {
         // Give the operator's next command once its time has come.
-        if let Some(then) = thens.peek() {
-            let at = then.at.as_deref().map(|at| moment("at", at)).transpose()?;
-            let due = match (&then.when, &then.after) {
-                _ if at.is_some() => at,
-                (Some(when), _) => {
-                    let from = looked;
-                    let moments = &simulation.moments[from..];
-                    moments.iter().position(|moment| happens(&simulation, moment, when)).map(|at| {
-                        looked = from + at + 1;
-                        let after = then.after.as_deref().and_then(milliseconds).unwrap_or(0);
-                        simulation.moments[from + at].at + i64::try_from(after).unwrap_or(i64::MAX)
-                    })
-                }
-                (None, Some(after)) => {
-                    let after = i64::try_from(span("after", after)?).unwrap_or(i64::MAX);
-                    Some(since.saturating_add(after))
-                }
-                (None, None) => return Err("a `[[then]]` needs `when`, `after` or `at`".to_owned()),
-            };
-            if let Some(due) = due {
-                simulation.run_until(due.min(until) - 1);
-                simulation.advance_to(due.min(until));
-                operate(&mut simulation, job, then.command, &then.properties)?;
-                since = simulation.now();
-                thens.next();
-                continue;
-            }
+        if let Some(then) = thens.peek()
+            && let Some(due) = due(then, &simulation, since, &mut looked)?
+        {
+            simulation.run_until(due.min(until) - 1);
+            simulation.advance_to(due.min(until));
+            operate(&mut simulation, job, then.command, &then.properties)?;
+            since = simulation.now();
+            thens.next();
+            continue;
         }
         if let Some((at, arrival)) = arrivals.peek()
             && simulation.next().is_none_or(|next| next >= *at)
@@ -336,6 +308,53 @@ pub fn play<'a>(
     }
     let real = simulation.executors.ran()?;
     Ok(Played { real, ..played(&simulation, job, begin) })
+}
+
+/// The files that appear while a workflow runs, with their times in ms, in order.
+fn arrivals(scenario: &Scenario, begin: i64) -> Result<Vec<(i64, &Arrival)>, String> {
+    let mut arrivals = Vec::new();
+    for arrival in &scenario.arrivals {
+        let at = match (&arrival.at, &arrival.after) {
+            (Some(at), _) => moment("at", at)?,
+            (None, Some(after)) => begin.saturating_add(wait("after", after)?),
+            (None, None) => return Err("an `[[arrivals]]` needs `after` or `at`".to_owned()),
+        };
+        arrivals.push((at, arrival));
+    }
+    arrivals.sort_by_key(|(at, _)| *at);
+    Ok(arrivals)
+}
+
+/// A duration in ms, as a difference of times.
+fn wait(name: &str, text: &str) -> Result<i64, String> {
+    Ok(i64::try_from(span(name, text)?).unwrap_or(i64::MAX))
+}
+
+/// The time in ms at which the operator gives a command; `None` while what it waits for has not happened.
+///
+/// `since` is the time of the previous command, `looked` the number of events that were compared before.
+fn due(
+    then: &Then,
+    simulation: &Simulation<Stubs<'_>>,
+    since: i64,
+    looked: &mut usize,
+) -> Result<Option<i64>, String> {
+    if let Some(at) = &then.at {
+        return moment("at", at).map(Some);
+    }
+    match (&then.when, &then.after) {
+        (Some(when), after) => {
+            let new = &simulation.moments[*looked..];
+            let Some(at) = new.iter().position(|moment| happens(simulation, moment, when)) else {
+                return Ok(None);
+            };
+            let after = after.as_deref().and_then(milliseconds).unwrap_or(0);
+            *looked += at + 1;
+            Ok(Some(new[at].at + i64::try_from(after).unwrap_or(i64::MAX)))
+        }
+        (None, Some(after)) => Ok(Some(since.saturating_add(wait("after", after)?))),
+        (None, None) => Err("a `[[then]]` needs `when`, `after` or `at`".to_owned()),
+    }
 }
 
 fn operate(

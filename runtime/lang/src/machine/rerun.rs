@@ -54,6 +54,42 @@ pub fn rerun(
             format!("Workflow job not completed, status [{}]", run.job.status.name()),
         ));
     }
+    let skipped = skipped(old, run, failed_only, named.as_deref())?;
+    let mut conf = configuration(plan, &conf, &[])
+        .map_err(|refused| Refused::new("E1007", refused.message))?;
+    parameters(plan, &mut conf)?;
+
+    keep_rows(old, plan, run, &skipped, failed_only);
+    run.conf = Arc::new(conf);
+    let job = &mut run.job;
+    let get = |name: &str| run.conf.get(name).cloned();
+    job.run += 1;
+    job.status = JobStatus::Prep;
+    job.app_path = get("oozie.wf.application.path").unwrap_or_default();
+    job.user = get("user.name").unwrap_or_default();
+    job.group = get("group.name").or_else(|| get("oozie.job.acl"));
+    job.external_id = get("oozie.wf.external.id");
+    job.ended = None;
+    job.tokens.clear();
+    job.forks.clear();
+    job.starting.clear();
+    job.queued.clear();
+    job.deferred.clear();
+    job.last_error = None;
+    job.modified = world.now();
+    run.job.name = name(plan, run, world)?;
+    run.expectations = expect::register(plan, run, world)
+        .map_err(|refused| Refused::new("E1007", refused.message))?;
+    Ok(())
+}
+
+/// The nodes that a rerun does not run again: those that succeeded, or those that are named.
+fn skipped(
+    old: &Plan,
+    run: &Run,
+    failed_only: bool,
+    named: Option<&str>,
+) -> Result<Vec<NodeIndex>, Refused> {
     let names: BTreeMap<&str, NodeIndex> =
         run.rows.keys().map(|node| (old.node(node).name.as_str(), node)).collect();
     let mut skipped: Vec<NodeIndex> = Vec::new();
@@ -61,7 +97,7 @@ pub fn rerun(
         skipped.extend(
             run.rows.iter().filter(|(_, row)| row.status == Status::Ok).map(|(node, _)| node),
         );
-    } else if let Some(named) = &named {
+    } else if let Some(named) = named {
         let wanted = named.split(',').map(str::trim).filter(|name| !name.is_empty());
         for wanted in wanted {
             let Some(node) = names.get(wanted) else {
@@ -77,13 +113,14 @@ pub fn rerun(
             skipped.push(*node);
         }
     }
-    let mut conf = configuration(plan, &conf, &[])
-        .map_err(|refused| Refused::new("E1007", refused.message))?;
-    parameters(plan, &mut conf)?;
+    Ok(skipped)
+}
 
+/// Keeps the rows of skipped nodes and, if asked, those of sub-workflows, under the indexes that the nodes have in the new
+/// plan. All other rows are removed.
+fn keep_rows(old: &Plan, plan: &Plan, run: &mut Run, skipped: &[NodeIndex], keeps_children: bool) {
     let new_names = plan.by_name();
     let mut rows = Rows::default();
-    let keeps_children = failed_only;
     for (node, mut row) in run.rows.drain() {
         run.removed.insert(node);
         row.entered = false;
@@ -115,25 +152,4 @@ pub fn rerun(
         run.changed.insert(node);
     }
     run.rows = rows;
-    run.conf = Arc::new(conf);
-    let job = &mut run.job;
-    let get = |name: &str| run.conf.get(name).cloned();
-    job.run += 1;
-    job.status = JobStatus::Prep;
-    job.app_path = get("oozie.wf.application.path").unwrap_or_default();
-    job.user = get("user.name").unwrap_or_default();
-    job.group = get("group.name").or_else(|| get("oozie.job.acl"));
-    job.external_id = get("oozie.wf.external.id");
-    job.ended = None;
-    job.tokens.clear();
-    job.forks.clear();
-    job.starting.clear();
-    job.queued.clear();
-    job.deferred.clear();
-    job.last_error = None;
-    job.modified = world.now();
-    run.job.name = name(plan, run, world)?;
-    run.expectations = expect::register(plan, run, world)
-        .map_err(|refused| Refused::new("E1007", refused.message))?;
-    Ok(())
 }

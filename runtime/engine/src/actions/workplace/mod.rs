@@ -222,34 +222,8 @@ impl Workplace<'_, '_> {
             private::write(&keep, "").map_err(|error| own(&error, &keep))?;
         }
         self.prepare_element()?;
-        let application = self.application();
-        let mut configuration = defaults_of(self.needs.defaults, self.element);
-        configuration.extend(merged(self.files, &application, self.element, self.evaluate)?);
         let kind = self.element.tag_name().name();
-        if is_cluster(kind) {
-            settings::sizes(&configuration)?;
-        }
-        let mut shipped = self.bring_files(&work)?;
-        if is_cluster(kind) {
-            self.bring_share_library(&configuration, &work, &mut shipped)?;
-        }
-        if is_cluster(kind) {
-            let switches = [&configuration, &self.run.conf, self.needs.server];
-            let found = credentials::find(self.credentials, &switches, self.evaluate)?;
-            configuration.extend(found.properties);
-            shipped.notes.extend(found.notes);
-        }
-        if kind == "map-reduce" {
-            self.uber_jar(&mut configuration, &work, &mut shipped)?;
-        }
-        if kind == "spark" {
-            for (name, value) in settings::spark_defaults(&work, self.element) {
-                configuration.entry(name).or_insert(value);
-            }
-        }
-        if is_cluster(kind) {
-            self.hand_on(&mut configuration, &shipped)?;
-        }
+        let (configuration, mut shipped) = self.configured(&work)?;
         let properties = self.folder.join(PROPERTIES);
         let mut text = String::new();
         for (name, value) in &configuration {
@@ -302,12 +276,7 @@ impl Workplace<'_, '_> {
             Some(command) => command?,
             None => self.site_command(kind, &request)?,
         };
-        const LIMIT: &str = "oozie.action.max.output.data";
-        let number = |text: &String| text.trim().parse().ok();
-        // The server ignores a value that is not a number.
-        let of_action = configuration.get(LIMIT).and_then(number);
-        let limit = of_action.or_else(|| self.needs.server.get(LIMIT).and_then(number));
-        let limit = limit.unwrap_or(CAPTURED);
+        let limit = self.output_limit(&configuration);
         let capture = command.capture;
         let mut command = command;
         for name in ["HADOOP_CONF_DIR", "YARN_CONF_DIR"] {
@@ -326,6 +295,47 @@ impl Workplace<'_, '_> {
         let boot = boot().filter(|_| !self.is_lasting());
         let far = (kind == "ssh").then_some(attempt);
         Ok(Worked { program, capture, limit, far, boot })
+    }
+
+    /// Brings everything that the action ships into its working directory. Returns its configuration, with what
+    /// defaults, credentials and the shipped files add, and what was shipped.
+    fn configured(&self, work: &Path) -> Result<(BTreeMap<String, String>, Shipped), Refusal> {
+        let application = self.application();
+        let mut configuration = defaults_of(self.needs.defaults, self.element);
+        configuration.extend(merged(self.files, &application, self.element, self.evaluate)?);
+        let kind = self.element.tag_name().name();
+        if is_cluster(kind) {
+            settings::sizes(&configuration)?;
+        }
+        let mut shipped = self.bring_files(work)?;
+        if is_cluster(kind) {
+            self.bring_share_library(&configuration, work, &mut shipped)?;
+            let switches = [&configuration, &self.run.conf, self.needs.server];
+            let found = credentials::find(self.credentials, &switches, self.evaluate)?;
+            configuration.extend(found.properties);
+            shipped.notes.extend(found.notes);
+        }
+        if kind == "map-reduce" {
+            self.uber_jar(&mut configuration, work, &mut shipped)?;
+        }
+        if kind == "spark" {
+            for (name, value) in settings::spark_defaults(work, self.element) {
+                configuration.entry(name).or_insert(value);
+            }
+        }
+        if is_cluster(kind) {
+            self.hand_on(&mut configuration, &shipped)?;
+        }
+        Ok((configuration, shipped))
+    }
+
+    /// Number of bytes of output that an action may pass to others. A value that is not a number is ignored, as the
+    /// server does.
+    fn output_limit(&self, configuration: &BTreeMap<String, String>) -> u64 {
+        const LIMIT: &str = "oozie.action.max.output.data";
+        let number = |text: &String| text.trim().parse().ok();
+        let of_action = configuration.get(LIMIT).and_then(number);
+        of_action.or_else(|| self.needs.server.get(LIMIT).and_then(number)).unwrap_or(CAPTURED)
     }
 
     /// Adds the settings for clients of a cluster to the configuration, and writes the trace by which their jobs are
