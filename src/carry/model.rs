@@ -131,7 +131,78 @@ pub fn tasks(flow: Flow<'_>) -> Tasks {
     builder.tasks
 }
 
+/// What the failure of a task leads to next.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Failure {
+    /// The targets of routes that come after the task.
+    pub(super) routed: Vec<TaskId>,
+    /// Tasks that come after the failed task.
+    pub(super) direct: Vec<TaskId>,
+}
+
+impl Failure {
+    /// All of them.
+    pub(super) fn all(&self) -> impl Iterator<Item = &TaskId> {
+        self.routed.iter().chain(&self.direct)
+    }
+}
+
+fn sources(task: &Task) -> impl Iterator<Item = TaskId> + '_ {
+    task.after.iter().chain(&task.after_failed).copied()
+}
+
 impl Tasks {
+    /// Sorts the tasks such that each comes after its predecessors.
+    pub(super) fn in_order(&self) -> Vec<TaskId> {
+        let list = &self.list;
+        let mut done = vec![false; list.len()];
+        let mut order = Vec::new();
+        let mut todo: Vec<TaskId> = (0..list.len()).rev().collect();
+        while let Some(at) = todo.pop() {
+            if done[at] {
+                continue;
+            }
+            let waiting: Vec<TaskId> = sources(&list[at]).filter(|from| !done[*from]).collect();
+            if waiting.is_empty() {
+                done[at] = true;
+                order.push(at);
+            } else {
+                todo.push(at);
+                todo.extend(waiting);
+            }
+        }
+        order
+    }
+
+    /// The transitive predecessors of each task.
+    pub(super) fn before(&self) -> Vec<BTreeSet<TaskId>> {
+        let mut before: Vec<BTreeSet<TaskId>> = vec![BTreeSet::new(); self.list.len()];
+        for at in self.in_order() {
+            before[at] = sources(&self.list[at])
+                .flat_map(|from| before[from].iter().copied().chain([from]))
+                .collect();
+        }
+        before
+    }
+
+    /// What the failure of each task leads to next.
+    pub(super) fn failures(&self) -> Vec<Failure> {
+        let mut failures = vec![Failure::default(); self.list.len()];
+        for (at, task) in self.list.iter().enumerate() {
+            let route = match task.does {
+                Does::Route(_, _, error) => Some(error),
+                _ => None,
+            };
+            for from in task.after.iter().filter(|_| route.is_some()) {
+                failures[*from].routed.extend(route);
+            }
+            for from in &task.after_failed {
+                failures[*from].direct.push(at);
+            }
+        }
+        failures
+    }
+
     /// Returns the tasks that have both kinds of predecessors: some that run only after a failure, and some that do
     /// not. After a failure the latter do not run, while the former may still do.
     pub fn mixed(&self) -> BTreeSet<TaskId> {

@@ -161,13 +161,13 @@ fn each_type_of_action_becomes_what_the_site_wants() {
             let constructs = &of.next().expect("it is in the report")["constructs"];
             // Anything that belongs to a connection, or is done elsewhere, is reported as such.
             let (construct, reason) = match (*kind, *operator) {
-                ("spark", "livy") => (".master", "server of Livy"),
-                ("spark", "spark-submit") => (".master", "of the connection"),
+                ("spark", "livy") => (".master", "the Livy server"),
+                ("spark", "spark-submit") => (".master", "of the connection is used"),
                 ("hive", "hive") => (".script", "as a template"),
-                ("hive2", "hive") => (".jdbc-url", "of the connection"),
+                ("hive2", "hive") => (".jdbc-url", "of the connection is used"),
                 ("java", "ssh") => (".java", "on the host of the connection"),
                 ("java", "kubernetes") => (".java", "in a pod"),
-                ("java", "bash") => (".java", "the worker of Airflow"),
+                ("java", "bash") => (".java", "on the Airflow worker"),
                 _ => continue,
             };
             let named = constructs.as_array().expect("a list").iter().any(|entry| {
@@ -209,7 +209,7 @@ fn what_an_operator_cannot_do_stays_a_command() {
     let dag = std::fs::read_to_string(folder.path().join("out/dags/odd.py")).expect("a DAG");
     assert!(dag.contains("spark-submit --master yarn") && !dag.contains("Livy"), "{dag}");
     let report = std::fs::read_to_string(report).expect("a report");
-    let why = "`livy` cannot do it, and a command does: its options are not known before the run";
+    let why = "a command runs it, not `livy`: its options are not known before the run";
     assert!(report.contains(why), "{report}");
 }
 

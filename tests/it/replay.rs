@@ -358,7 +358,7 @@ fn reports_say_what_was_played() {
     assert_eq!(count("agree") + count("loosely") + differs.len() as u64, count("scenarios"));
     assert_eq!((&sums["applications"], &sums["differ"]), (&json!(1), &json!(0)));
     assert_eq!(sums["lost"], differs.len());
-    let sum = format!("Of {} scenarios {} agree", count("scenarios"), count("agree"));
+    let sum = format!("Of {} scenarios, {} agree", count("scenarios"), count("agree"));
     for text in [&words, &page] {
         assert!(text.contains(&sum) && text.contains("(because of a loss below): "), "{text}");
     }

@@ -58,6 +58,10 @@ const ON_WORKFLOWS: &[&str] = &[
     "test .",
     "check .",
     "convert --report @.json .",
+    "convert --to argo --report @.json .",
+    "convert --to databricks --report @.json .",
+    "convert --to prefect --report @.json .",
+    "convert --to step-functions --report @.json .",
 ];
 
 /// The commands for coordinators and bundles.
@@ -89,6 +93,10 @@ const ON_OTHERS: &[&str] = &[
     "test .",
     "check .",
     "convert --report @.json .",
+    "convert --to argo --report @.json .",
+    "convert --to databricks --report @.json .",
+    "convert --to prefect --report @.json .",
+    "convert --to step-functions --report @.json .",
 ];
 
 /// The result of a command.

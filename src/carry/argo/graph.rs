@@ -5,7 +5,7 @@
 
 use super::expression::{Before, outer};
 use super::{Printer, actions};
-use crate::carry::model::{Does, Runs, Task, TaskId, Tasks};
+use crate::carry::model::{Does, Failure, Runs, TaskId, Tasks};
 use crate::carry::shared::shared;
 use crate::carry::yaml::{Yaml, text};
 use crate::ir::workflow::{NodeId, Workflow};
@@ -17,6 +17,8 @@ struct Graph<'a> {
     names: Vec<String>,
     /// The transitive predecessors of each task.
     before: Vec<BTreeSet<TaskId>>,
+    /// What the failure of each task leads to.
+    failures: Vec<Failure>,
     /// Tasks whose failure can only end the run.
     fragile: BTreeSet<TaskId>,
     /// For each task, whether it runs in every run in which nothing fails.
@@ -26,42 +28,32 @@ struct Graph<'a> {
     refused: BTreeSet<TaskId>,
 }
 
-fn sources(task: &Task) -> impl Iterator<Item = TaskId> + '_ {
-    task.after.iter().chain(&task.after_failed).copied()
-}
-
 impl<'a> Graph<'a> {
     fn new(tasks: &'a Tasks, names: Vec<String>) -> Graph<'a> {
         let list = &tasks.list;
-        let mut before: Vec<BTreeSet<TaskId>> = vec![BTreeSet::new(); list.len()];
         let mut certain = vec![false; list.len()];
-        for at in in_order(list) {
-            let all: BTreeSet<TaskId> = sources(&list[at])
-                .flat_map(|from| before[from].iter().copied().chain([from]))
-                .collect();
-            before[at] = all;
+        for at in tasks.in_order() {
             certain[at] = list[at].after_failed.is_empty()
                 && list[at].after.iter().all(|from| {
                     let chooses = matches!(list[*from].does, Does::Decide(..) | Does::Route(..));
                     certain[*from] && !chooses
                 });
         }
-        let routed = |at: TaskId| {
-            list.iter().any(|task| matches!(task.does, Does::Route(..)) && task.after.contains(&at))
+        let failures = tasks.failures();
+        let fails = |at: &TaskId| {
+            matches!(list[*at].does, Does::Action(_)) && failures[*at].routed.is_empty()
         };
-        let fails = |at: &TaskId| matches!(list[*at].does, Does::Action(_)) && !routed(*at);
         let fragile = (0..list.len()).filter(fails).collect();
-        Graph { tasks, names, before, fragile, certain, refused: BTreeSet::new() }
+        let before = tasks.before();
+        Graph { tasks, names, before, failures, fragile, certain, refused: BTreeSet::new() }
     }
 
     /// Whether the failure of one task may lead to another task.
     fn leads(&self, failed: TaskId, to: TaskId) -> bool {
-        let reaches = |at: TaskId| at == to || self.before[to].contains(&at);
-        self.tasks.list.iter().enumerate().any(|(at, task)| match task.does {
-            Does::Route(..) if self.refused.contains(&failed) => false,
-            Does::Route(_, _, error) if task.after.contains(&failed) => reaches(error),
-            _ => task.after_failed.contains(&failed) && reaches(at),
-        })
+        let reaches = |at: &TaskId| *at == to || self.before[to].contains(at);
+        let Failure { routed, direct } = &self.failures[failed];
+        routed.iter().any(|at| reaches(at) && !self.refused.contains(&failed))
+            || direct.iter().any(reaches)
     }
 
     /// Returns the condition on the predecessors of a task.
@@ -137,27 +129,6 @@ impl<'a> Graph<'a> {
         all.sort_by_key(|(id, _)| std::cmp::Reverse(self.before[*id].len()));
         all
     }
-}
-
-/// Sorts the tasks such that each comes after its predecessors.
-fn in_order(list: &[Task]) -> Vec<TaskId> {
-    let mut done = vec![false; list.len()];
-    let mut order = Vec::new();
-    let mut todo: Vec<TaskId> = (0..list.len()).rev().collect();
-    while let Some(at) = todo.pop() {
-        if done[at] {
-            continue;
-        }
-        let waiting: Vec<TaskId> = sources(&list[at]).filter(|from| !done[*from]).collect();
-        if waiting.is_empty() {
-            done[at] = true;
-            order.push(at);
-        } else {
-            todo.push(at);
-            todo.extend(waiting);
-        }
-    }
-    order
 }
 
 impl Printer<'_> {

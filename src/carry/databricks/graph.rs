@@ -99,33 +99,6 @@ impl Graph<'_> {
         });
         (known.clone(), Some("true"))
     }
-
-    /// Returns the transitive predecessors of each task.
-    fn before(&self) -> Vec<BTreeSet<TaskId>> {
-        let list = &self.tasks.list;
-        let mut before: Vec<BTreeSet<TaskId>> = vec![BTreeSet::new(); list.len()];
-        let mut changes = true;
-        while changes {
-            changes = false;
-            for (at, task) in list.iter().enumerate() {
-                let sources = task.after.iter().chain(&task.after_failed);
-                let all: BTreeSet<TaskId> =
-                    sources.flat_map(|from| before[*from].iter().copied().chain([*from])).collect();
-                changes |= all.len() > before[at].len();
-                before[at] = all;
-            }
-        }
-        before
-    }
-
-    /// Whether the failure of one task may lead to another task.
-    fn leads(&self, failed: TaskId, to: TaskId, before: &[BTreeSet<TaskId>]) -> bool {
-        let reaches = |at: TaskId| at == to || before[to].contains(&at);
-        self.tasks.list.iter().enumerate().any(|(at, task)| match task.does {
-            Does::Route(_, _, error) if task.after.contains(&failed) => reaches(error),
-            _ => task.after_failed.contains(&failed) && reaches(at),
-        })
-    }
 }
 
 impl Printer<'_> {
@@ -135,7 +108,7 @@ impl Printer<'_> {
         let (ways, failures) = (BTreeMap::new(), BTreeMap::new());
         let (mixed, refused, printed) = (tasks.mixed(), BTreeMap::new(), Vec::new());
         let mut graph = Graph { tasks, mixed, keys, ways, failures, refused, printed };
-        let before = graph.before();
+        let (before, failures) = (tasks.before(), tasks.failures());
         // Tasks that choose come first: they determine the dependencies of their targets.
         let chooses = |task: &Task| matches!(task.does, Does::Decide(..) | Does::Route(..));
         let mut order: Vec<TaskId> = (0..tasks.list.len()).collect();
@@ -153,7 +126,8 @@ impl Printer<'_> {
                 (workflow.node(*node).name.text.to_string(), graph.keys[*id].clone())
             };
             self.before = actions.iter().map(named).collect();
-            let led = actions.iter().filter(|(id, _)| graph.leads(*id, at, &before));
+            let reaches = |to: &TaskId| *to == at || before[at].contains(to);
+            let led = actions.iter().filter(|(id, _)| failures[*id].all().any(reaches));
             self.failed = led.map(named).collect();
             self.lack = None;
             self.task(&mut graph, at, workflow);
