@@ -975,6 +975,16 @@ fn a_main_class_is_compared_with_the_sources() {
     let both = "package com.acme.load\nobject Daily\nobject Dialy\n";
     let source = ("app/src/main/scala/com/acme/load/Daily.scala", both);
     assert_eq!(tell("com.acme.load.Dialy", source, given), "");
+    // A value from the command line is not written over the name of its property.
+    let folder = tree(&[
+        ("app/oozie/workflow.xml", &flow("${mainClass}")),
+        ("app/src/main/java/com/acme/load/Daily.java", "package com.acme.load;\nclass Daily {}\n"),
+    ]);
+    let given = ["-D", "mainClass=com.acme.load.Dialy", "--fix", "--unsafe-fixes", "app"];
+    let said = ankus(&[&["check", "--no-cache"], &given[..]].concat()).folder(folder.path()).run();
+    assert!(said.stdout.contains("the class that is the value of `mainClass`"), "{}", said.stdout);
+    let kept = std::fs::read_to_string(folder.path().join("app/oozie/workflow.xml"));
+    assert_eq!(kept.expect("it is there"), flow("${mainClass}"));
 }
 
 /// The only coordinator in the folder has a number in its name, and the properties name it without.

@@ -39,10 +39,12 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 None => format!("no source here has the class `{}`", said.value),
                 Some(_) => format!("no source here has the class that is {}", said.words()),
             };
-            let finding = Diagnostic::new(&RULE.kind, text.span(), message)
-                .likely()
-                .did_you_mean(near)
-                .fix(Fix::guess(format!("Write {near}"), text.span(), near));
+            let mut finding =
+                Diagnostic::new(&RULE.kind, text.span(), message).likely().did_you_mean(near);
+            // The name of a property stays where it is: its value is elsewhere.
+            if said.name.is_none() {
+                finding = finding.fix(Fix::guess(format!("Write {near}"), text.span(), near));
+            }
             out.push(said.place(facts, finding, USED_HERE));
             break;
         }
