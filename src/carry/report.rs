@@ -360,9 +360,10 @@ fn remedies(unset: &[Unset]) -> Vec<String> {
         by_remedy.entry(one.remedy).or_default().push(format!("`{}`", one.name));
     }
     let is_one = by_remedy.len() == 1;
-    let sentence = |(remedy, names): (&str, Vec<String>)| match is_one {
-        true => format!("For each of them: {remedy}."),
-        false => format!("For {}: {remedy}.", names.join(", ")),
+    let sentence = |(remedy, names): (&str, Vec<String>)| match (is_one, unset.len()) {
+        (true, 1) => format!("What to do: {remedy}."),
+        (true, _) => format!("For each of them: {remedy}."),
+        (false, _) => format!("For {}: {remedy}.", names.join(", ")),
     };
     by_remedy.into_iter().map(sentence).collect()
 }
