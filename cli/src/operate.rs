@@ -428,7 +428,7 @@ fn action_object(id: &str, number: i64, kept: &Kept) -> Value {
         "nominalTime": time(run.data.nominal),
         "createdTime": time(run.created),
         "status": run.status.name(),
-        "externalId": kept.beside.workflow,
+        "externalId": kept.workflow(),
         "missingDependencies": run.missing,
         "errorCode": run.fault().map(|(code, _)| code).filter(|code| !code.is_empty()),
         "errorMessage": run.fault().map(|(_, message)| message),
@@ -689,7 +689,7 @@ pub(super) fn show(
             }
             for (number, kept) in kept::actions(reader, id).map_err(store::failure)? {
                 let run = &kept.run;
-                let workflow = kept.beside.workflow.as_deref().unwrap_or("-");
+                let workflow = kept.workflow().unwrap_or("-");
                 shell.line(format!(
                     "  {:<9} {}  {id}@{number}  {workflow}",
                     run.status.name(),

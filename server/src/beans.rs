@@ -260,7 +260,7 @@ pub(crate) fn coordinator_action(
         "createdConf": null,
         "createdTime": time(Some(run.created)),
         "nominalTime": time(Some(run.data.nominal)),
-        "externalId": kept.beside.workflow,
+        "externalId": kept.workflow(),
         "status": status,
         "runConf": null,
         "lastModifiedTime": object::date(Some(modified(kept))),

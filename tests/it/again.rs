@@ -150,6 +150,28 @@ fn scopes_name_what_the_server_says_they_name() {
 }
 
 /// The program ends slowly, and the result of its workflow arrives after the rerun of the action was requested.
+/// A client that asks for the state of an action after the answer to its rerun must not see the end of the run before.
+#[test]
+fn a_rerun_shows_as_soon_as_it_is_answered() {
+    let text = coordinator("again", "inner", 1, "");
+    let bundle = "<bundle-app xmlns='uri:oozie:bundle:0.2' name='all'><coordinator name='again'><app-path>/apps/c</app-path></coordinator></bundle-app>";
+    let folder = folder(&[
+        (".ankus/root/apps/inner/workflow.xml", INNER),
+        (".ankus/root/apps/c/coordinator.xml", &text),
+        (".ankus/root/apps/b/bundle.xml", bundle),
+    ]);
+    let server = Server::start(folder.path(), &[]);
+    let path = [("oozie.coord.application.path", "/apps/c")];
+    let id = submitted(&server, "v2/jobs?action=start", &path);
+    let reran = |id: &str| server.json(&format!("v2/job/{id}@1?show=info"))["externalId"].clone();
+    for _ in 0..5 {
+        server.waits(&id, "SUCCEEDED");
+        let before = reran(&id);
+        put(&server, &format!("v2/job/{id}?action=coord-rerun&type=action&scope=1"));
+        assert_ne!(reran(&id), before);
+    }
+}
+
 #[test]
 fn an_action_that_runs_again_does_not_take_the_end_of_the_run_before() {
     let script = "trap 'sleep 2; exit 1' TERM; echo begun >> begun; n=0; while [ ! -e go ] &amp;&amp; [ $n -lt 600 ]; do sleep 0.1; n=$((n+1)); done";

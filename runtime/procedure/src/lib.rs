@@ -301,6 +301,7 @@ pub struct New {
     pub(crate) priority: u8,
     pub(crate) keep: bool,
     pub(crate) tag: u64,
+    pub(crate) message: Option<Vec<u8>>,
 }
 
 impl New {
@@ -311,7 +312,7 @@ impl New {
 
     /// Like [`New::of`], for a boxed procedure.
     pub fn boxed(kind: impl Into<Arc<str>>, body: Box<dyn Procedure>) -> Self {
-        New { kind: kind.into(), body, owner: None, priority: 0, keep: true, tag: 0 }
+        New { kind: kind.into(), body, owner: None, priority: 0, keep: true, tag: 0, message: None }
     }
 
     /// Sets the owner. Owners take turns in the queue. A child without one has its parent's.
@@ -339,6 +340,14 @@ impl New {
     #[must_use]
     pub fn tag(mut self, tag: u64) -> Self {
         self.tag = tag;
+        self
+    }
+
+    /// Sets a message that a submitted root finds at its first step. It becomes durable with the root. A procedure that
+    /// a step spawns has none: the step can send it one.
+    #[must_use]
+    pub fn message(mut self, data: impl Into<Vec<u8>>) -> Self {
+        self.message = Some(data.into());
         self
     }
 }

@@ -508,14 +508,15 @@ impl Shared {
             .map_err(|refusal| refused(&format!("the bundle `{id}`"), refusal.code))?;
         self.wake_all(id);
         let message = encode(&Message::Event(event.clone()));
-        if !self.executor().send(kept.procedure, 0, message)? {
+        if !self.executor().send(kept.procedure, 0, message.clone())? {
             // Its last state may still be on its way into the store.
             self.executor().write(|_| {})?;
             let kept = record(self.reader(), id)?.ok_or_else(|| Error::Unknown(id.to_owned()))?;
-            let saved = Saved { id: id.to_owned(), first: Some(event.clone()) };
+            let saved = Saved { id: id.to_owned(), first: None };
             let body = Bundle::of(self.clone(), saved);
+            // As a message it shows whether it has been taken.
             self.executor().submit_with(
-                New::of(KIND, body).owner(id).unattended(),
+                New::of(KIND, body).owner(id).unattended().message(message),
                 |procedure, rows| {
                     let kept = Record { procedure, ..kept.clone() };
                     rows.put(RECORD, id.as_bytes(), encode(&kept));

@@ -369,10 +369,16 @@ impl Core {
     ) -> u64 {
         let mut entries = Vec::with_capacity(new.len());
         let mut writes = rows;
-        for (id, new, nonce) in new {
+        for (id, mut new, nonce) in new {
             let undoable = new.body.undoable();
+            let message = new.message.take();
             let mut entry = self.entry(new, id, None);
             entry.nonce = nonce.map(Box::new);
+            if let Some(data) = message {
+                let (message, write) = self.message(id, None, 0, Note::Data(data));
+                entry.inbox.push(message);
+                writes.push(write);
+            }
             writes.push(write(id, &entry, undoable, None));
             entries.push((id, entry, undoable));
         }

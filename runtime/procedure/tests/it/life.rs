@@ -190,6 +190,21 @@ fn a_message_that_comes_before_anyone_waits_is_not_lost() {
     assert_eq!(executor.send(id, 7, "late"), Ok(false));
 }
 
+#[test]
+fn a_message_that_is_submitted_with_a_procedure_is_durable_with_it() {
+    let memory = Memory::new();
+    let (executor, _) = open(memory.clone());
+    let id = executor.submit(new("listener").message("first")).expect("room");
+    let has_messages = || ankus_procedure::has_messages(&*executor.reader(), id).expect("readable");
+    assert!(has_messages(), "nothing has taken it yet");
+    drop(executor);
+    let (executor, _) = open(memory);
+    executor.run_until_idle().expect("room");
+    let finished = executor.finished(id).expect("it has ended");
+    assert_eq!(finished.result.as_deref(), Some(&b"first"[..]));
+    assert!(!ankus_procedure::has_messages(&*executor.reader(), id).expect("readable"));
+}
+
 /// A store that blocks in a commit while the gate is closed.
 struct Gate {
     memory: Memory,

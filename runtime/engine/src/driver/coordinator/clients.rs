@@ -167,7 +167,7 @@ impl Shared {
         let mut needs = self.keep_needs(needs, &new.mounts)?;
         let id = self.free_id(new.id, 'C')?;
         self.active.lock().unwrap_or_else(PoisonError::into_inner).insert(id.clone());
-        let body = Coordinator::new(self.clone(), &id, &id, None);
+        let body = Coordinator::new(self.clone(), &id, &id);
         let created = self.host.wall_ms();
         let definition = new.definition;
         self.executor().submit_with(
@@ -226,10 +226,10 @@ impl Shared {
             // Its last state may still be on its way into the store.
             self.executor().write(|_| {})?;
             let root = record.root().to_owned();
-            let body = Coordinator::new(self.clone(), id, &root, Some(message.clone()));
+            let body = Coordinator::new(self.clone(), id, &root);
             let mut kept = self.coordinator_record(id)?;
             self.executor().submit_with(
-                New::of(KIND, body).owner(id).unattended(),
+                New::of(KIND, body).owner(id).unattended().message(encode(message)),
                 |procedure, rows| {
                     kept.procedure = procedure;
                     rows.put(RECORD, id.as_bytes(), encode(&kept));
@@ -311,7 +311,7 @@ pub(in crate::driver) fn begin(
     needs: String,
 ) -> (String, ProcedureId) {
     let id = shared.id_of('C');
-    let body = Coordinator::new(shared.clone(), &id, bundle, None);
+    let body = Coordinator::new(shared.clone(), &id, bundle);
     let procedure = context.spawn(New::of(KIND, body).unattended().tag(at as u64));
     let of = Some((bundle.to_owned(), at));
     let fresh = fresh(&id, definition, shared.host.wall_ms(), of, procedure, needs);
@@ -336,16 +336,14 @@ pub(in crate::driver) fn pass_on(
     event: Event,
 ) -> Result<(), Error> {
     let mut record = shared.coordinator_record(id)?;
-    let message = Message::Event(event);
     let lives = shared.executor().state(record.procedure).is_some_and(|state| !state.is_end());
-    if lives {
-        context.send(record.procedure, 0, encode(&message));
-        return Ok(());
+    if !lives {
+        let body = Coordinator::new(shared.clone(), id, record.root());
+        let at = record.bundle.as_ref().map_or(0, |(_, at)| *at);
+        record.procedure = context.spawn(New::of(KIND, body).unattended().tag(at as u64));
+        context.put(RECORD, id.as_bytes(), encode(&record));
     }
-    let body = Coordinator::new(shared.clone(), id, record.root(), Some(message));
-    let at = record.bundle.as_ref().map_or(0, |(_, at)| *at);
-    record.procedure = context.spawn(New::of(KIND, body).unattended().tag(at as u64));
-    context.put(RECORD, id.as_bytes(), encode(&record));
+    context.send(record.procedure, 0, encode(&Message::Event(event)));
     Ok(())
 }
 

@@ -73,7 +73,8 @@ struct Saved {
     id: String,
     /// The id of its bundle, or its own.
     root: String,
-    /// The message that revived it after its end.
+    /// The message that revived it after its end, where an older version did that. It is a message like others now, so
+    /// that a client can see whether it has been taken.
     first: Option<Message>,
 }
 
@@ -99,13 +100,8 @@ struct Loaded {
 }
 
 impl Coordinator {
-    pub(super) fn new(
-        shared: Arc<Shared>,
-        id: &str,
-        root: &str,
-        first: Option<Message>,
-    ) -> Coordinator {
-        let saved = Saved { id: id.to_owned(), root: root.to_owned(), first };
+    pub(super) fn new(shared: Arc<Shared>, id: &str, root: &str) -> Coordinator {
+        let saved = Saved { id: id.to_owned(), root: root.to_owned(), first: None };
         Coordinator::of(shared, saved)
     }
 

@@ -126,6 +126,12 @@ struct BesideBefore {
 }
 
 impl Kept {
+    /// The id of its workflow. An action that is to run again has none until it begins, unless it goes on in the one
+    /// that it had.
+    pub fn workflow(&self) -> Option<&str> {
+        self.beside.workflow.as_deref().filter(|_| self.run.has_workflow)
+    }
+
     /// Decodes an action of a coordinator from its row.
     pub(in crate::driver) fn read(id: &str, bytes: &[u8]) -> Result<Kept, store::Error> {
         let what = format!("an action of {id}");
