@@ -340,7 +340,8 @@ fn differs(
         if even::is_excerpt("", then) || then.contains("… ") || is_log {
             continue;
         }
-        let (told, ours) = (evened(&world.even.told(then)), evened(&world.even.ours(now)));
+        let told = world.even.told(then);
+        let (told, ours) = (evened(&told), evened(&world.even.ours(now, &told)));
         let longest = told.len().max(ours.len());
         for at in 0..longest {
             let line =

@@ -101,12 +101,12 @@ impl Even {
         self.evened(&self.moved(text, true))
     }
 
-    /// Normalizes an answer of our server.
-    pub(crate) fn ours(&self, text: &str) -> String {
+    /// Normalizes an answer of our server to the request that was answered by `told`, a normalized text, when recorded.
+    pub(crate) fn ours(&self, text: &str, told: &str) -> String {
         let text = text.replace(&self.apps, "/APPS");
         let text = text.replace(&self.apps.replace('/', "\\/"), "\\/APPS");
         let escaped = self.apps.replace('/', "%2F");
-        self.evened(&self.now(&text.replace(&escaped, "%2FAPPS")))
+        self.evened(&self.now(&text.replace(&escaped, "%2FAPPS"), told))
     }
 
     fn evened(&self, text: &str) -> String {
@@ -148,14 +148,16 @@ impl Even {
     }
 
     /// Replaces times of the run by one placeholder. Whole hours come from the definitions, except that an hour or a
-    /// day that begins during this run is a time of the run as well.
-    fn now(&self, text: &str) -> String {
+    /// day that begins during this run is a time of the run as well, unless the recorded answer has it too.
+    fn now(&self, text: &str, told: &str) -> String {
         let now = Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC);
         let days = |date: Date| i64::from(self.today.until(date).expect("days").get_days());
         let since = |date: Date, second: i64| days(date) * 86_400 + second;
         let until = since(now.date(), second_of_day(&now));
-        let is_now = |date: Date, second: i64| {
-            second % 3600 != 0 || (self.began - 60..=until).contains(&since(date, second))
+        let is_now = |found: &str, date: Date, second: i64| {
+            second % 3600 != 0
+                || ((self.began - 60..=until).contains(&since(date, second))
+                    && !told.contains(found))
         };
         // In a time zone ahead of UTC or behind it, it may already be tomorrow or still yesterday.
         let is_today = |date: Date, after: &str| {
@@ -167,7 +169,9 @@ impl Even {
         let text = DATE.replace_all(text, |found: &Captures<'_>| {
             let after = found.get(0).map_or("", |all| &text[all.end()..]);
             match moment(found) {
-                Some((date, second)) if is_today(date, after) && is_now(date, second) => {
+                Some((date, second))
+                    if is_today(date, after) && is_now(&found[0], date, second) =>
+                {
                     "<now>".to_owned()
                 }
                 _ => found[0].to_owned(),
