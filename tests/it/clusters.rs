@@ -2,9 +2,13 @@
 
 use crate::run::{ankus, application, text};
 use ankus_engine::host::files::{FileSystems, FileUri, Files as _, Hosts, Place};
-use std::net::TcpListener;
+use std::collections::BTreeMap;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::process::Stdio;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 const HEAD: &str = "<workflow-app xmlns='uri:oozie:workflow:1.0' name='w'><global>\
@@ -43,6 +47,95 @@ fn a_cluster_that_is_down_is_named_with_its_setting() {
     let (code, told) = said(folder.path(), &["run", "app"]);
     assert_eq!(code, Some(2), "{told}");
     assert!(told.contains("`ftp://host` is not a file system that can be reached"), "{told}");
+}
+
+/// A name node that knows a single file, and how often it was asked for each path.
+#[derive(Default)]
+struct Asked {
+    paths: Mutex<BTreeMap<String, usize>>,
+    open: AtomicUsize,
+    most_open: AtomicUsize,
+}
+
+impl Asked {
+    fn serve(self: Arc<Asked>, only: &'static str) -> String {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let address = listener.local_addr().expect("an address");
+        std::thread::spawn(move || {
+            for stream in listener.incoming().filter_map(Result::ok) {
+                let asked = self.clone();
+                std::thread::spawn(move || asked.answer(stream, only));
+            }
+        });
+        address.to_string()
+    }
+
+    /// Answers the requests of a connection until it is closed.
+    fn answer(&self, stream: TcpStream, only: &str) -> Option<()> {
+        let mut lines = BufReader::new(stream.try_clone().ok()?).lines();
+        let mut stream = stream;
+        loop {
+            let request = lines.next()?.ok()?;
+            while !lines.next()?.ok()?.is_empty() {}
+            let open = self.open.fetch_add(1, Ordering::SeqCst) + 1;
+            self.most_open.fetch_max(open, Ordering::SeqCst);
+            let path = request.split(['?', ' ']).nth(1)?.replacen("/webhdfs/v1", "", 1);
+            std::thread::sleep(Duration::from_millis(5));
+            let (status, body) = match path == only {
+                true => (
+                    "200 OK",
+                    r#"{"FileStatus":{"type":"FILE","length":0,"modificationTime":0,"permission":"644"}}"#,
+                ),
+                false => (
+                    "404 Not Found",
+                    r#"{"RemoteException":{"exception":"FileNotFoundException","message":"none"}}"#,
+                ),
+            };
+            *self.paths.lock().expect("the paths").entry(path).or_default() += 1;
+            self.open.fetch_sub(1, Ordering::SeqCst);
+            let length = body.len();
+            write!(
+                stream,
+                "HTTP/1.1 {status}\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n{body}"
+            )
+            .ok()?;
+        }
+    }
+}
+
+#[test]
+fn instances_in_a_cluster_are_looked_for_together_and_once() {
+    let asked = Arc::new(Asked::default());
+    let address = asked.clone().serve("/in/2000-01/_SUCCESS");
+    let coordinator = "<coordinator-app name='c' frequency='${coord:days(1)}' start='2026-01-01T00:00Z' end='2026-01-02T00:00Z' \
+        timezone='UTC' xmlns='uri:oozie:coordinator:0.4'><datasets><dataset name='d' frequency='${coord:months(1)}' \
+        initial-instance='2000-01-01T00:00Z' timezone='UTC'><uri-template>hdfs://prod:8020/in/${YEAR}-${MONTH}</uri-template></dataset>\
+        </datasets><input-events><data-in name='i' dataset='d'><instance>${coord:latest(0)}</instance></data-in></input-events>\
+        <action><workflow><app-path>hdfs://nn/apps/load</app-path></workflow></action></coordinator-app>";
+    let workflow = "<workflow-app xmlns='uri:oozie:workflow:1.0' name='w'><start to='end'/><end name='end'/></workflow-app>";
+    let folder = tempfile::tempdir().expect("a folder");
+    let hosts = settings(&format!("webhdfs://{address}"));
+    application(
+        folder.path(),
+        &[
+            ("coordinator.xml", coordinator),
+            ("load/workflow.xml", workflow),
+            ("ankus.toml", &hosts),
+        ],
+    );
+    let (code, told) = said(folder.path(), &["run", "coordinator.xml", "--id", "c"]);
+    assert_eq!(code, Some(0), "{told}");
+    let paths = asked.paths.lock().expect("the paths");
+    let months = paths.keys().filter(|path| path.ends_with("/_SUCCESS")).count();
+    assert!(months > 300, "{paths:?}");
+    // The search goes from now to the first instance.
+    assert!(
+        paths.contains_key("/in/2000-01/_SUCCESS") && paths.contains_key("/in/2000-02/_SUCCESS")
+    );
+    let most = paths.iter().max_by_key(|(_, times)| **times);
+    assert!(most.is_some_and(|(_, times)| *times == 1), "asked repeatedly: {most:?}");
+    let open = asked.most_open.load(Ordering::SeqCst);
+    assert!((2..=16).contains(&open), "{open} requests at once");
 }
 
 /// Needs a cluster: `ANKUS_HDFS=webhdfs://host:port/folder` (or `hdfs:`, if that is built in). The folder must exist and be

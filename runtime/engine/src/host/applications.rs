@@ -44,6 +44,16 @@ impl Applications {
         self.root.system(uri).is_empty()
     }
 
+    /// Whether some URIs are those of clusters.
+    pub fn has_clusters(&self) -> bool {
+        self.root.has_remotes()
+    }
+
+    /// Whether a URI is that of a cluster, whether or not anything exists there.
+    pub fn is_of_cluster(&self, uri: &FileUri) -> bool {
+        self.root.remote(uri).is_some()
+    }
+
     /// Whether something exists at a URI, and is in a cluster: what is in an application on this machine is not,
     /// whatever its path.
     pub fn is_in_cluster(&self, uri: &FileUri) -> io::Result<bool> {

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{DataEvent, DatasetText, Definition, Instances, logic};
 use crate::el::{self, Called, Dialect, Effects, Phase, SiteFunction, Template};
-use crate::time::{Dataset, Instant, ProcessingZone, RangeError, UriTemplate};
+use crate::time::{Dataset, Instant, ProcessingZone, RangeError, UriTemplate, Waves};
 
 mod range;
 mod scope;
@@ -19,6 +19,12 @@ use scope::Context;
 pub trait Existing {
     /// Whether a file or folder exists at a URI.
     fn exists(&self, uri: &str) -> Result<bool, Failure>;
+    /// How many URIs it can look for at once.
+    fn at_once(&self) -> usize {
+        1
+    }
+    /// Announces the URIs whose existence will be asked for next, unless the search ends before.
+    fn announce(&self, _next: &[String]) {}
     /// Whether a partition of a table exists; none if no catalog is configured.
     fn partition_exists(&self, _uri: &str) -> Option<Result<bool, Failure>> {
         None
@@ -401,7 +407,9 @@ impl<'a> Actions<'a> {
     ) -> Result<Inputs, Failure> {
         let mut missing = None;
         'paths: for (prepared, data) in self.inputs.iter().zip(&action.inputs) {
-            for uri in &data.uris {
+            let mut waves = Waves::new(existing.at_once());
+            for (at, uri) in data.uris.iter().enumerate() {
+                announce(&prepared.event.dataset, &data.uris[at..], &mut waves, existing);
                 if !is_there(&prepared.event.dataset, uri, existing)? {
                     missing = Some(dependency(&prepared.event.dataset, uri));
                     break 'paths;
@@ -440,7 +448,9 @@ impl<'a> Actions<'a> {
         let mut found = Vec::with_capacity(inputs.len());
         for (prepared, data) in self.inputs.iter().zip(&mut inputs) {
             let mut instances = Vec::with_capacity(data.uris.len());
-            for uri in &data.uris {
+            let mut waves = Waves::new(existing.at_once());
+            for (at, uri) in data.uris.iter().enumerate() {
+                announce(&prepared.event.dataset, &data.uris[at..], &mut waves, existing);
                 let there = is_there(&prepared.event.dataset, uri, existing)?;
                 instances.push(there.then(|| uri.clone()));
             }
@@ -668,6 +678,14 @@ fn dependency(dataset: &DatasetText, uri: &str) -> String {
         "" => uri.to_owned(),
         _ if is_table(dataset) => uri.to_owned(),
         flag => format!("{uri}/{flag}"),
+    }
+}
+
+/// Announces the next of these URIs, if a wave begins with the first one.
+fn announce(dataset: &DatasetText, next: &[String], waves: &mut Waves, existing: &dyn Existing) {
+    if let Some(length) = waves.step().filter(|_| !is_table(dataset)) {
+        let next = next.iter().take(length).map(|uri| dependency(dataset, uri));
+        existing.announce(&next.collect::<Vec<_>>());
     }
 }
 

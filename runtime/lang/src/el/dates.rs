@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 
 use super::functions::Call;
-use super::{CoordinatorScope, Dataset as Written, Failure, Value};
+use super::{CoordinatorScope, Dataset as Written, Failure, FileScope, Scope, Value};
 use crate::time::{
-    Dataset, EndOf, Found, Instant, ProcessingZone, RangeError, Unit, UriTemplate, WeekStart, Zone,
-    date_offset as offset_date, format_time as format, local_text,
+    Dataset, EndOf, Found, Instant, ProcessingZone, RangeError, Search, Unit, UriTemplate,
+    WeekStart, Zone, date_offset as offset_date, format_time as format, local_text,
 };
 
 type Answer<'a> = Result<Value<'a>, Box<Failure>>;
@@ -158,7 +158,7 @@ fn search_back<'a>(call: &mut Call<'a, '_>, start: i64, end: i64, itself: String
     }
     let (dataset, written) = dataset(call)?;
     // A descending range ends at its start, where the server begins to search.
-    let found = dataset.latest(actual(call)?, start, end.max(start), exists(call, &written)?)?;
+    let found = dataset.latest(actual(call)?, start, end.max(start), Data::of(call, &written)?)?;
     searched(call, found, itself)
 }
 
@@ -186,32 +186,65 @@ fn search_ahead<'a>(
     }
     let (dataset, written) = dataset(call)?;
     let found =
-        dataset.future(nominal(call)?, start.min(end), end, limit, exists(call, &written)?)?;
+        dataset.future(nominal(call)?, start.min(end), end, limit, Data::of(call, &written)?)?;
     searched(call, found, itself)
 }
 
-/// Returns a function that checks whether the data of an instance exists: its URI with the done flag, or the partition.
-fn exists<'a>(
-    call: &Call<'a, '_>,
-    written: &Written<'_>,
-) -> Result<impl FnMut(Instant) -> Result<bool, Box<Failure>> + use<'a>, Box<Failure>> {
-    let (scope, zone) = (call.scope, processing(call));
-    let template = UriTemplate::new(&written.uri_template);
-    let flag = written.done_flag.to_string();
-    let is_table = written.uri_template.starts_with("hcat:");
-    let absent = || Failure::unavailable("there is no file system here");
-    if !is_table && scope.files().is_none() {
-        return Err(absent());
-    }
-    Ok(move |instance| {
-        let uri = template.fill(instance, zone);
-        if is_table {
-            let none = || Failure::unavailable("no HCatalog is configured here");
-            return scope.hcat_exists(&uri).ok_or_else(none)?;
+/// Looks for the data of instances: their URIs with the done flag, or their partitions.
+struct Data<'a> {
+    scope: &'a dyn Scope,
+    zone: ProcessingZone,
+    template: UriTemplate,
+    flag: String,
+    is_table: bool,
+}
+
+impl<'a> Data<'a> {
+    fn of(call: &Call<'a, '_>, written: &Written<'_>) -> Result<Data<'a>, Box<Failure>> {
+        let data = Data {
+            scope: call.scope,
+            zone: processing(call),
+            template: UriTemplate::new(&written.uri_template),
+            flag: written.done_flag.to_string(),
+            is_table: written.uri_template.starts_with("hcat:"),
+        };
+        if !data.is_table {
+            data.files()?;
         }
-        let path = if flag.is_empty() { uri } else { format!("{uri}/{flag}") };
-        scope.files().ok_or_else(absent)?.exists(&path)
-    })
+        Ok(data)
+    }
+
+    fn files(&self) -> Result<&dyn FileScope, Box<Failure>> {
+        self.scope.files().ok_or_else(|| Failure::unavailable("there is no file system here"))
+    }
+
+    fn path(&self, instance: Instant) -> String {
+        let uri = self.template.fill(instance, self.zone);
+        if self.flag.is_empty() { uri } else { format!("{uri}/{}", self.flag) }
+    }
+}
+
+impl Search for Data<'_> {
+    type Error = Box<Failure>;
+
+    fn exists(&mut self, instance: Instant) -> Result<bool, Box<Failure>> {
+        if self.is_table {
+            let none = || Failure::unavailable("no HCatalog is configured here");
+            let uri = self.template.fill(instance, self.zone);
+            return self.scope.hcat_exists(&uri).ok_or_else(none)?;
+        }
+        self.files()?.exists(&self.path(instance))
+    }
+
+    fn at_once(&self) -> usize {
+        if self.is_table { 1 } else { self.scope.files().map_or(1, FileScope::at_once) }
+    }
+
+    fn announce(&mut self, next: &[Instant]) {
+        if let Some(files) = self.scope.files() {
+            files.announce(&next.iter().map(|instance| self.path(*instance)).collect::<Vec<_>>());
+        }
+    }
 }
 
 fn searched<'a>(call: &mut Call<'a, '_>, found: Found, itself: String) -> Answer<'a> {

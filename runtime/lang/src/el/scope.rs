@@ -201,6 +201,12 @@ pub struct FileStatus {
 pub trait FileScope {
     /// Whether a path, which may contain wildcards, matches a file or folder.
     fn exists(&self, uri: &str) -> Result<bool, Box<Failure>>;
+    /// How many paths it can look for at once.
+    fn at_once(&self) -> usize {
+        1
+    }
+    /// Announces the paths whose existence will be asked for next.
+    fn announce(&self, _next: &[String]) {}
     /// Returns the status of a path without wildcards; none if it does not exist.
     fn status(&self, uri: &str) -> Result<Option<FileStatus>, Box<Failure>>;
     /// Whether a partition's folder exists, which is not in a file system that file functions can access.

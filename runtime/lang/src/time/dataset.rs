@@ -74,6 +74,55 @@ pub enum Found {
     Missing(Vec<Instant>),
 }
 
+/// Answers which instances exist. A closure that takes an instance does this one by one.
+pub trait Search {
+    /// Why there is no answer.
+    type Error;
+    /// Whether an instance exists.
+    fn exists(&mut self, instance: Instant) -> Result<bool, Self::Error>;
+    /// How many instances may be looked for at once.
+    fn at_once(&self) -> usize {
+        1
+    }
+    /// Announces the instances that will be asked for next, unless the search ends before.
+    fn announce(&mut self, _next: &[Instant]) {}
+}
+
+impl<E, F: FnMut(Instant) -> Result<bool, E>> Search for F {
+    type Error = E;
+
+    fn exists(&mut self, instance: Instant) -> Result<bool, E> {
+        self(instance)
+    }
+}
+
+/// Divides a search into waves that are announced together. Each is twice as long as the one before, so that a search
+/// that ends early has announced little in vain.
+#[derive(Clone, Debug)]
+pub struct Waves {
+    left: usize,
+    length: usize,
+    most: usize,
+}
+
+impl Waves {
+    /// Creates waves of at most this length.
+    pub fn new(most: usize) -> Waves {
+        Waves { left: 0, length: 1, most: most.max(1) }
+    }
+
+    /// Counts one lookup. Returns the length of the wave that begins with it, if that is worth announcing.
+    pub fn step(&mut self) -> Option<usize> {
+        if self.left > 0 {
+            self.left -= 1;
+            return None;
+        }
+        let length = self.length;
+        (self.left, self.length) = (length - 1, (length * 2).min(self.most));
+        (length > 1).then_some(length)
+    }
+}
+
 /// Maximum number of instances in a range; the server has no limit and runs out of memory.
 const MOST: i64 = 1_000_000;
 /// Maximum number of instances that a search for the latest or future ones checks; the server has no limit.
@@ -266,24 +315,30 @@ impl Dataset {
 
     /// Returns `coord:latest(start)` to `coord:latest(end)`, both 0 or below: backwards from the current instance at
     /// `from`, newest first.
-    pub fn latest<E>(
+    pub fn latest<S: Search>(
         &self,
         from: Instant,
         start: i64,
         end: i64,
-        mut exists: impl FnMut(Instant) -> Result<bool, E>,
-    ) -> Result<Found, E> {
+        mut search: S,
+    ) -> Result<Found, S::Error> {
         let Some((_, number)) = self.current(from) else { return Ok(Found::Nothing) };
         let (newest, oldest) = (end.saturating_neg(), start.saturating_neg());
         let mut rank = 0;
         let mut found = Vec::new();
         let first = number.saturating_sub(LOOKED).max(0);
+        let mut waves = Waves::new(search.at_once());
         for number in (first..=number).rev() {
             let instance = self.instance(number);
             if instance < self.initial {
                 break;
             }
-            if !exists(instance)? {
+            if let Some(length) = waves.step() {
+                let wave = (first..=number).rev().take(length).map(|number| self.instance(number));
+                let wave = wave.take_while(|instance| *instance >= self.initial);
+                search.announce(&wave.collect::<Vec<_>>());
+            }
+            if !search.exists(instance)? {
                 continue;
             }
             if rank >= newest {
@@ -299,23 +354,31 @@ impl Dataset {
 
     /// Returns `coord:future(start, limit)` to `coord:future(end, limit)`: forwards from the current instance at the
     /// nominal time, oldest first, among `limit + 1` instances.
-    pub fn future<E>(
+    pub fn future<S: Search>(
         &self,
         nominal: Instant,
         start: i64,
         end: i64,
         limit: i64,
-        mut exists: impl FnMut(Instant) -> Result<bool, E>,
-    ) -> Result<Found, E> {
+        mut search: S,
+    ) -> Result<Found, S::Error> {
         let Some((_, number)) = self.current(nominal) else { return Ok(Found::Nothing) };
         let mut rank = 0;
         let mut found = Vec::new();
-        for more in 0..=limit.min(LOOKED) {
+        let last = limit.min(LOOKED);
+        let mut waves = Waves::new(search.at_once());
+        for more in 0..=last {
             let instance = self.instance(number.saturating_add(more));
             if instance == Instant::MAX {
                 break;
             }
-            if !exists(instance)? {
+            if let Some(length) = waves.step() {
+                let wave = (more..=last).take(length);
+                let wave = wave.map(|more| self.instance(number.saturating_add(more)));
+                let wave = wave.take_while(|instance| *instance != Instant::MAX);
+                search.announce(&wave.collect::<Vec<_>>());
+            }
+            if !search.exists(instance)? {
                 continue;
             }
             if rank >= start {

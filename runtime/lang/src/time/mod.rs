@@ -30,7 +30,7 @@ pub use calendar::{
     EndOf, Unit, WeekStart, add, date_offset, days_in_month, end_of, hours_in_day, local_text,
 };
 pub use cron::{Cron, CronError, CronField, NoFire};
-pub use dataset::{Dataset, Found, RangeError};
+pub use dataset::{Dataset, Found, RangeError, Search, Waves};
 pub use format::{PatternError, format_time};
 pub use instant::{Instant, NotAnInstant, ProcessingZone};
 pub use schedule::{

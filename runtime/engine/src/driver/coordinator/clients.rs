@@ -213,7 +213,7 @@ impl Shared {
                 let equipped = self.equipped(&record.needs)?;
                 let rules = Rules::of_server(|name| equipped.server(name));
                 let plan = Plan::new(&definition, id, rules).answered(&*equipped);
-                let existing = OnFiles(&equipped);
+                let existing = OnFiles::new(&equipped);
                 let now = Instant(self.host.wall_ms().div_euclid(1000));
                 let world = World { now, existing: &existing };
                 if let Err(refusal) = apply(&plan, &mut record.job, event, &world) {

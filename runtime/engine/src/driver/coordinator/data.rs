@@ -1,8 +1,10 @@
 //! Determines which data a coordinator waits for, and when it checks for them again.
 
 use std::cell::RefCell;
+use std::collections::HashMap;
 use std::ops::Bound::{Excluded, Unbounded};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::passes::Both;
 use super::{Loaded, MOST_WATCHED, progress};
@@ -13,15 +15,71 @@ use ankus_lang::coordinator::{Existing, Failure as Fault, partition_places};
 use ankus_lang::machine::coordinator::{ActionStatus, Plan, Status, UNSEEN, World};
 use ankus_lang::time::Instant;
 
-/// Data in the file systems of the driver.
-pub(super) struct OnFiles<'s>(pub(super) &'s Equipped);
+/// Data in the file systems of the driver, in the state of one step: what a cluster has answered is not asked again.
+pub(super) struct OnFiles<'s> {
+    equipped: &'s Equipped,
+    /// The answers of clusters.
+    known: RefCell<HashMap<String, Result<bool, Fault>>>,
+}
 
-impl Existing for OnFiles<'_> {
-    fn exists(&self, uri: &str) -> Result<bool, Fault> {
-        let status = self.0.files.status(&FileUri::parse(uri));
+/// The number of paths that are looked for with one announcement, and of the requests that are open at the same time.
+const AT_ONCE: usize = 64;
+const OPEN: usize = 16;
+
+impl<'s> OnFiles<'s> {
+    pub(super) fn new(equipped: &'s Equipped) -> OnFiles<'s> {
+        OnFiles { equipped, known: RefCell::default() }
+    }
+
+    fn looked(&self, uri: &FileUri) -> Result<bool, Fault> {
+        let status = self.equipped.files.status(uri);
         let fault =
             |error: std::io::Error| Fault::plain(format!("cannot look for `{uri}`: {error}"));
         status.map(|status| status.is_some()).map_err(fault)
+    }
+}
+
+impl Existing for OnFiles<'_> {
+    fn exists(&self, text: &str) -> Result<bool, Fault> {
+        if let Some(known) = self.known.borrow().get(text) {
+            return known.clone();
+        }
+        let uri = FileUri::parse(text);
+        let found = self.looked(&uri);
+        if self.equipped.files.is_of_cluster(&uri) {
+            self.known.borrow_mut().insert(text.to_owned(), found.clone());
+        }
+        found
+    }
+
+    fn at_once(&self) -> usize {
+        if self.equipped.files.has_clusters() { AT_ONCE } else { 1 }
+    }
+
+    fn announce(&self, next: &[String]) {
+        let known = self.known.borrow();
+        let open = next.iter().filter(|text| !known.contains_key(*text));
+        let open = open.map(|text| (text, FileUri::parse(text)));
+        let open: Vec<_> = open.filter(|(_, uri)| self.equipped.files.is_of_cluster(uri)).collect();
+        drop(known);
+        let equipped = self.equipped;
+        let turn = AtomicUsize::new(0);
+        let look = || {
+            let turns = std::iter::repeat_with(|| turn.fetch_add(1, Ordering::Relaxed));
+            let mine = turns.map_while(|turn| open.get(turn));
+            mine.map(|(text, uri)| ((*text).clone(), OnFiles::new(equipped).looked(uri)))
+                .collect::<Vec<_>>()
+        };
+        let found = std::thread::scope(|scope| {
+            let helpers = (1..OPEN.min(open.len()))
+                .map_while(|_| std::thread::Builder::new().spawn_scoped(scope, look).ok());
+            let helpers: Vec<_> = helpers.collect();
+            let mut found = look();
+            // What a thread has not answered is asked again, one by one.
+            found.extend(helpers.into_iter().filter_map(|helper| helper.join().ok()).flatten());
+            found
+        });
+        self.known.borrow_mut().extend(found);
     }
 
     fn admit(&self, uri: &str) -> Result<(), Fault> {
@@ -30,7 +88,7 @@ impl Existing for OnFiles<'_> {
         if uri.scheme.is_empty() || uri.scheme == "hcat" {
             return Ok(());
         }
-        supported(&self.0.needs.schemes, &uri)
+        supported(&self.equipped.needs.schemes, &uri)
             .map_err(|Unsupported { code, why }| Fault::new(code, why))
     }
 
@@ -65,6 +123,14 @@ impl Existing for Asked<'_> {
         let is_there = self.existing.exists(uri);
         self.note(uri, &is_there);
         is_there
+    }
+
+    fn at_once(&self) -> usize {
+        self.existing.at_once()
+    }
+
+    fn announce(&self, next: &[String]) {
+        self.existing.announce(next);
     }
 
     fn partition_exists(&self, uri: &str) -> Option<Result<bool, Fault>> {

@@ -437,7 +437,7 @@ impl Coordinator {
         let now_ms = shared.host.wall_ms();
         let clock_ms = shared.host.elapsed_ms();
         let equipped = shared.equipped(&loaded.record.needs).map_err(broken)?;
-        let existing = OnFiles(&equipped);
+        let existing = OnFiles::new(&equipped);
         let world = World { now: Instant(now_ms.div_euclid(1000)), existing: &existing };
 
         let (mut events, was_commanded) = loaded.take_messages(context, &shared, &id, first);

@@ -232,6 +232,11 @@ impl FileSystems {
         self.remote(uri).is_some() || self.local.path(uri).is_some()
     }
 
+    /// Whether there are remote file systems.
+    pub(crate) fn has_remotes(&self) -> bool {
+        !self.remote.is_empty()
+    }
+
     /// Returns the remote file system of a URI.
     pub(crate) fn remote(&self, uri: &FileUri) -> Option<&dyn Remote> {
         if self.remote.is_empty() {

@@ -82,6 +82,16 @@ impl FileScope for Context<'_> {
         existing.exists(uri).map_err(|failure| self.remember(failure))
     }
 
+    fn at_once(&self) -> usize {
+        self.existing.map_or(1, Existing::at_once)
+    }
+
+    fn announce(&self, next: &[String]) {
+        if let Some(existing) = self.existing {
+            existing.announce(next);
+        }
+    }
+
     fn status(&self, _uri: &str) -> Result<Option<FileStatus>, Box<el::Failure>> {
         Err(el::Failure::unavailable("only existence can be asked here"))
     }
