@@ -150,6 +150,7 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
     }
     let results: Vec<Scored> = if arguments.real {
         let signals = store::signals();
+        real::end_left(shell);
         written.into_iter().map(|it| it.played(&project, Some(&signals))).collect()
     } else {
         written.into_par_iter().map(|it| it.played(&project, None)).collect()

@@ -193,6 +193,51 @@ fn a_kill_ends_what_runs_on_a_host() {
     assert_eq!(lines(&beats), count, "something of it runs");
 }
 
+#[test]
+fn the_next_test_ends_what_a_killed_test_left_on_a_host() {
+    let Some(host) = Host::start() else { return };
+    let (folder, temporary) =
+        (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
+    host.settings(folder.path());
+    let beats = folder.path().join("beats");
+    let script = format!("#!/bin/sh\nwhile :; do echo b >> {}; sleep 0.1; done\n", beats.display());
+    workflow(folder.path(), &script);
+    let scenario =
+        "app = \"app\"\n[properties]\n\"oozie.wf.application.path\" = \"hdfs://nn/app\"\n";
+    application(
+        folder.path(),
+        &[
+            ("real/a.scenario.toml", &scenario.replace("\"app\"", "\"../app\"")),
+            ("stubbed/a.scenario.toml", "app = \"../app\"\n[actions.go]\nresult = \"ok\"\n"),
+        ],
+    );
+    let test = |what: &str| {
+        let mut command =
+            ankus(folder.path(), &["test", "--real", what, "--user-config", "own.toml"]);
+        command.env("TMPDIR", temporary.path());
+        command
+    };
+    let mut running = test("real").stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+    let running = running.as_mut().expect("it runs");
+    wait("it does not start", || lines(&beats) > 5);
+    // A test that still runs is left alone.
+    let said = text(&done(test("stubbed")));
+    assert!(!said.contains("killed test"), "{said}");
+    let count = lines(&beats);
+    wait("it was ended", || lines(&beats) > count);
+    running.kill().expect("our own child");
+    running.wait().expect("our own child");
+    let count = lines(&beats);
+    wait("it has ended by itself", || lines(&beats) > count + 2);
+    let said = text(&done(test("stubbed")));
+    assert!(said.contains("ended `go` (ankus-") && said.contains("a killed test"), "{said}");
+    let count = lines(&beats);
+    std::thread::sleep(Duration::from_millis(600));
+    assert_eq!(lines(&beats), count, "something of it runs");
+    let left = fs::read_dir(temporary.path()).expect("a folder").count();
+    assert_eq!(left, 0, "something is left");
+}
+
 /// Kills ankus `after` its start and resumes the job: the program must have run once.
 fn killed_and_resumed(host: &Host, after: Duration) {
     let folder = tempfile::tempdir().expect("a folder");

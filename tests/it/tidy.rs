@@ -194,6 +194,7 @@ const AT_THE_DISK: &[(&str, &str)] = &[
     ("cli/src/serve/traces.rs", "the file of the store that says up to when traces were sent"),
     ("cli/src/stores.rs", "stores and their copies, by the names that were given"),
     ("cli/src/test/first.rs", "makes the folder of scenarios"),
+    ("cli/src/test/real.rs", "temporary folders that killed tests have left"),
     ("cli/src/test/timed.rs", "makes the folder of scenarios"),
 ];
 

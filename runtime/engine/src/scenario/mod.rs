@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 pub use compare::{Difference, compare};
-pub use real::Real;
+pub use real::{Left, Real, end_left};
 pub use run::{Compile, Played, play};
 
 mod arrival;

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::Duration;
 
-use crate::driver::{Driver, Error, Opened, Place, Submit, Surroundings, open, view};
+use crate::driver::{Driver, Error, Opened, Place, STORE, Submit, Surroundings, open, view};
 use crate::host::files::{FileUri, Files, Folders, Kind, LocalFiles, MemoryFiles};
 use crate::simulation::{Call, Reply};
 use ankus_lang::el::Template;
@@ -35,6 +35,52 @@ pub struct Real {
     pub(super) done: BTreeSet<String>,
     /// Why it cannot continue.
     pub(super) fault: Option<String>,
+}
+
+/// An action that was left running when its test was killed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Left {
+    /// Its name.
+    pub node: String,
+    /// Its id at the place where it runs, if that is not this machine.
+    pub id: Option<String>,
+    /// Whether it has ended now.
+    pub has_ended: bool,
+}
+
+/// Ends what a test that was killed has left running, in the folder with which [`Real::open`] was called. Returns none
+/// if the test is still running, or had not begun anything.
+pub fn end_left(folder: &Path, surroundings: Surroundings) -> Result<Option<Vec<Left>>, Error> {
+    let store = folder.join("store");
+    // Where this file exists, the test has its lock, as long as it runs.
+    if !store.join(STORE).exists() {
+        return Ok(None);
+    }
+    let Opened::Mine(driver) = open(Place::Folder(store), surroundings)? else { return Ok(None) };
+    let reader = driver.reader();
+    let mut left = Vec::new();
+    for record in view::records(&*reader)? {
+        let job = &record.job.id;
+        if record.job.status.is_end() && record.open.is_empty() {
+            continue;
+        }
+        match driver.command(job, Command::Kill) {
+            Ok(()) => {}
+            // It has ended, and its program has not.
+            Err(Error::State(_)) => driver.activate(job)?,
+            Err(error) => return Err(error),
+        }
+        let has_ended = driver.wait(job, STOPPING)?;
+        let plan = view::plan(&*reader, &record)?;
+        for open in &record.open {
+            let row = view::row(&*reader, job, open.node)?.unwrap_or_default();
+            let is_here = row.external.tracker().is_none_or(|tracker| tracker == "local");
+            let id = row.external.id().filter(|_| !is_here).map(str::to_owned);
+            let node = plan.nodes[open.node as usize].name.to_string();
+            left.push(Left { node, id, has_ended });
+        }
+    }
+    Ok(Some(left))
 }
 
 /// The result of one start of an action.
