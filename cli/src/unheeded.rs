@@ -65,13 +65,21 @@ pub(crate) fn notes<'a>(
         }
         let element = format!("{}{}", action.head.source(), action.tail.source());
         let known = Known { plan, files, given: &given };
-        let (named, broken) = known.job_xml(&element);
+        let Read { names: named, broken, unread } = known.job_xml(&element);
         for unheeded in of_action(action, &element, plan, settings, &named) {
             let effect = if unheeded.is_refused { "is refused" } else { "has no effect" };
             note(format!("{} {effect}: {}", unheeded.what, unheeded.why), unheeded.is_refused);
         }
         for text in broken {
             note(text, true);
+        }
+        for path in unread {
+            note(
+                format!(
+                    "its job-xml `{path}` is read only when the action starts; what has no effect in it is listed in the log of the action"
+                ),
+                false,
+            );
         }
         for origin in known.clusters(&element, settings) {
             if told.insert(origin.clone()) {
@@ -144,6 +152,17 @@ fn of_action(
     carried::unheeded_of(element, at, own.chain(defaults).chain(named.iter().map(String::as_str)))
 }
 
+/// What is known of the job-xml files of an action before it runs.
+#[derive(Default)]
+struct Read {
+    /// The names of their properties.
+    names: Vec<String>,
+    /// Why some cannot be read.
+    broken: Vec<String>,
+    /// The paths of those that only a run can find.
+    unread: Vec<String>,
+}
+
 /// The data of a job that is known before it runs.
 pub(crate) struct Known<'a> {
     pub(crate) plan: &'a Plan,
@@ -163,26 +182,30 @@ impl Known<'_> {
         configuration::substitute(text, lookup).map_or_else(|_| text.to_owned(), Into::into)
     }
 
-    /// Returns the names of the properties in the job-xml files of an action, if these are in the application; and
-    /// which of them cannot be read. Files that only a run can find are listed in the log of the action.
-    fn job_xml(&self, element: &str) -> (Vec<String>, Vec<String>) {
-        let (mut names, mut broken) = (Vec::new(), Vec::new());
+    /// Reads the job-xml files of an action that are in the application.
+    fn job_xml(&self, element: &str) -> Read {
+        let mut read = Read::default();
         for written in carried::texts(element, "job-xml") {
             let path = self.resolved(&written);
-            let Some(file) = self.of_application(&path) else { continue };
-            let read = match self.files.text(&file) {
+            let file = self.of_application(&path);
+            let text = file.as_ref().and_then(|file| self.files.text(file));
+            let is_absent = |file: &String| self.files.presence(file) == Presence::Absent;
+            let content = match text {
                 Some(source) => configuration::read_xml(&source.text),
-                None if self.files.presence(&file) == Presence::Absent => {
+                None if file.as_ref().is_some_and(is_absent) => {
                     Err("there is no such file in the application".to_owned())
                 }
-                None => continue,
+                None => {
+                    read.unread.push(path);
+                    continue;
+                }
             };
-            match read {
-                Ok(read) => names.extend(read.into_iter().map(|(name, _)| name)),
-                Err(why) => broken.push(format!("its job-xml `{path}` cannot be read: {why}")),
+            match content {
+                Ok(content) => read.names.extend(content.into_iter().map(|(name, _)| name)),
+                Err(why) => read.broken.push(format!("its job-xml `{path}` cannot be read: {why}")),
             }
         }
-        (names, broken)
+        read
     }
 
     /// Returns the file of the application that a path names: a path relative to its folder, or a full path into it.
