@@ -49,18 +49,29 @@ impl Bundle<'_> {
             seat.place.environment.iter().map(|(name, value)| (name.as_str(), value.as_str()));
         let is_own = |name: &str| own.iter().any(|(known, _)| *known == name);
         let has_path = is_own("PATH") || seat.place.environment.contains_key("PATH");
+        let mut others = String::new();
         for (name, value) in of_place.filter(|(name, _)| !is_own(name)).chain(own.iter().copied()) {
-            // A shell cannot set variables with other names, and no program started by a shell could read them.
             let is_name = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
                 && !name.starts_with(|first: char| first.is_ascii_digit());
-            if is_name && name != MARK {
-                out.push_str(&format!("export {name}={}\n", word(value)));
+            match name {
+                MARK => {}
+                _ if is_name => out.push_str(&format!("export {name}={}\n", word(value))),
+                // A shell cannot set a variable with such a name, and `env` can.
+                _ => others.push_str(&format!(" {}={}", word(name), word(value))),
             }
         }
         if seat.kind == "shell" && !has_path {
             out.push_str("export PATH=\".:$PATH\"\n");
         }
         out.push_str("cd work || exit 127\nexec");
+        if !others.is_empty() {
+            out.push_str(" env");
+            out.push_str(&others);
+            // To `env`, a word with `=` is a variable, and to `nice` it is a program.
+            if program.program.contains('=') {
+                out.push_str(" nice -n 0");
+            }
+        }
         for text in std::iter::once(&program.program).chain(&program.arguments) {
             out.push(' ');
             out.push_str(&word(text));
@@ -161,6 +172,46 @@ mod tests {
             let said = String::from_utf8_lossy(&output.stdout);
             assert_eq!(said, "a !b\\|arg|é%|c|", "{shell}: {output:?}");
         }
+    }
+
+    #[test]
+    fn variables_of_any_name_reach_the_program() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (attempt, there) = (folder.path().join("a"), folder.path().join("there"));
+        std::fs::create_dir_all(there.join("work")).expect("a folder");
+        let env = which("env");
+        std::fs::copy(&env, there.join("work/with=sign")).expect("a program");
+        let seat = Seat {
+            place: super::super::Place {
+                name: "edge".to_owned(),
+                system: super::super::System::Ssh(Default::default()),
+                tools: Default::default(),
+                environment: [("of.place".to_owned(), "1".to_owned())].into(),
+            },
+            kind: "shell".to_owned(),
+            title: String::new(),
+            resources: Default::default(),
+        };
+        for program in ["env", "with=sign"] {
+            let environment = [("spark.x-y", "it's $a"), ("É", "ü"), ("PLAIN", "p")];
+            let environment = environment.map(|(name, value)| (name.to_owned(), value.to_owned()));
+            let program = program.to_owned();
+            let program =
+                Program { program, environment: environment.into(), ..Program::default() };
+            let bundle = Bundle { folder: &attempt, program: &program, seat: &seat };
+            std::fs::write(there.join(SCRIPT), bundle.script()).expect("a file");
+            let output =
+                std::process::Command::new("sh").arg(there.join(SCRIPT)).output().expect("it runs");
+            let said = String::from_utf8_lossy(&output.stdout);
+            for line in ["spark.x-y=it's $a", "É=ü", "PLAIN=p", "of.place=1"] {
+                assert!(said.lines().any(|said| said == line), "{line}: {output:?}");
+            }
+        }
+    }
+
+    fn which(program: &str) -> std::path::PathBuf {
+        let folders = ["/usr/bin", "/bin"].map(|folder| Path::new(folder).join(program));
+        folders.into_iter().find(|path| path.exists()).expect("a system with its tools")
     }
 
     #[test]
