@@ -96,6 +96,52 @@ fn what_has_no_effect_is_listed_before_the_run_and_in_its_log() {
     assert!(log("stdout").starts_with("1 2"), "{}", log("stdout"));
 }
 
+/// Of several properties for the same thing, the first one counts, and the others are listed.
+#[test]
+fn older_names_of_a_property_that_is_set_are_listed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let property = |name: &str| {
+        format!("<property><name>oozie.launcher.{name}</name><value>1</value></property>")
+    };
+    let names = [
+        "mapreduce.map.memory.mb",
+        "mapred.job.map.memory.mb",
+        "mapred.child.env",
+        "mapred.child.java.opts",
+    ];
+    let properties = names.map(property).concat();
+    let head = "<resource-manager>rm</resource-manager><name-node>hdfs://nn</name-node>";
+    let launcher = "<launcher><env>A=1</env></launcher>";
+    let action = |name: &str, body: &str, to: &str| {
+        format!("<action name='{name}'>{body}<ok to='{to}'/><error to='e'/></action>")
+    };
+    let configuration = format!("<configuration>{properties}</configuration>");
+    let java = |options: &str| {
+        format!("<java>{head}{launcher}{configuration}<main-class>A</main-class>{options}</java>")
+    };
+    let workflow = [
+        "<workflow-app xmlns='uri:oozie:workflow:1.0' name='x'><start to='a'/>",
+        &action("a", &java(""), "b"),
+        &action("b", &java("<java-opts>-Da=b</java-opts>"), "e"),
+        "<end name='e'/></workflow-app>",
+    ];
+    let settings = "[launchers.cluster]\nkind = \"yarn\"\nweb = \"http://rm:8088\"\n[launchers.java]\nlauncher = \"cluster\"\n";
+    application(folder.path(), &[("app/workflow.xml", &workflow.concat()), ("own.toml", settings)]);
+    let arguments = ["run", "app", "--dry-run", "--user-config", "own.toml"];
+    let said = text(&ankus(folder.path(), &arguments).output().expect("it runs"));
+    let lines: Vec<&str> = said.lines().filter(|line| line.contains("has no effect")).collect();
+    let why = "another property is set that counts instead of it";
+    for name in ["a", "b"] {
+        for older in ["mapred.job.map.memory.mb", "mapred.child.env"] {
+            let line = format!("action `{name}`: oozie.launcher.{older} has no effect: {why}");
+            assert!(said.contains(&line), "{line}: {said}");
+        }
+    }
+    let own = "action `b`: oozie.launcher.mapred.child.java.opts has no effect: the action has options of its own";
+    assert!(said.contains(own), "{said}");
+    assert_eq!(lines.len(), 5, "{said}");
+}
+
 /// A job asks for the share library, which no setting names, and for an uber jar, which streaming cannot use.
 #[test]
 fn what_a_job_asks_for_in_vain_is_listed_before_it_runs() {

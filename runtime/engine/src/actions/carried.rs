@@ -371,6 +371,33 @@ const OF_PLACES: &[(Where, &str, Effect)] = &[
     (Where::Livy, "mapred.child.env", Without(LIVY)),
 ];
 
+/// Properties `oozie.launcher.*` that set the same: the server's own name, then those of map-reduce, which a launcher
+/// adopts. The first one that is set counts. (`reference` of the language, 5.3.)
+pub(crate) const MEMORY: [&str; 4] = [
+    "memory.mb",
+    "yarn.app.mapreduce.am.resource.mb",
+    "mapreduce.map.memory.mb",
+    "mapred.job.map.memory.mb",
+];
+pub(crate) const VCORES: [&str; 3] =
+    ["vcores", "yarn.app.mapreduce.am.resource.cpu-vcores", "mapreduce.map.cpu.vcores"];
+pub(crate) const QUEUE: [&str; 3] = ["queue", "mapreduce.job.queuename", "mapred.job.queue.name"];
+pub(crate) const PRIORITY: [&str; 3] =
+    ["priority", "mapreduce.job.priority", "mapred.job.priority"];
+const OPTIONS: [&str; 4] = [
+    "javaopts",
+    "yarn.app.mapreduce.am.command-opts",
+    "mapreduce.map.java.opts",
+    "mapred.child.java.opts",
+];
+const VARIABLES: [&str; 4] =
+    ["env", "yarn.app.mapreduce.am.env", "mapreduce.map.env", "mapred.child.env"];
+const SAME: [&[&str]; 6] = [&MEMORY, &VCORES, &QUEUE, &PRIORITY, &OPTIONS, &VARIABLES];
+
+/// Why the others have no effect.
+const LATER: &str = "another property is set that counts instead of it";
+const OWN_OPTIONS: &str = "the action has options of its own";
+
 /// What becomes of elements of spark actions that are given to Livy.
 const OF_LIVY: &[(&str, Effect)] = &[
     ("master", Without("the settings of Livy determine where Spark runs (`livy.spark.master`)")),
@@ -634,6 +661,27 @@ pub fn unheeded<'a>(
             add(format!("<{name}>: {below}"), element(kind, &format!("{name}/{below}"), at));
             if name == "launcher" {
                 said.push(below.replace("-acl", ".acl").replace("java-opts", "javaopts"));
+            }
+        }
+    }
+    let properties: Vec<&str> = properties.into_iter().collect();
+    let launcher = |name: &'a str| name.strip_prefix("oozie.launcher.");
+    let is_set = |name: &str| {
+        said.iter().any(|said| said == name)
+            || properties.iter().any(|known| launcher(known) == Some(name))
+    };
+    let has_options = kind == "java"
+        && action.children().any(|it| matches!(it.tag_name().name(), "java-opts" | "java-opt"));
+    for names in SAME {
+        let counts = names.iter().position(|name| is_set(name)).unwrap_or(names.len());
+        let (skipped, why) = match has_options && names == OPTIONS {
+            true => (0, OWN_OPTIONS),
+            false => (counts + 1, LATER),
+        };
+        for name in names.iter().skip(skipped).filter(|name| is_set(name)) {
+            let whole = format!("oozie.launcher.{name}");
+            if matches!(property(kind, &whole, at), Some(Carried(_))) {
+                add(whole, Some(Without(why)));
             }
         }
     }

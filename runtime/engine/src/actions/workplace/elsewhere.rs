@@ -1,7 +1,7 @@
 //! Programs of actions that run elsewhere than on this machine: adapts their command lines.
 
 use super::{Workplace, refusal, settings};
-use crate::actions::carried::Where;
+use crate::actions::carried::{MEMORY, PRIORITY, QUEUE, VCORES, Where};
 use crate::actions::command::{CommandLine, Refusal, Request};
 use crate::actions::submission;
 use crate::host::elsewhere::{Place, Resources, Seat, System};
@@ -9,19 +9,6 @@ use crate::host::process::Program;
 use ankus_lang::action_types::is_cluster;
 use ankus_lang::machine::{Class, Run};
 use std::path::Path;
-
-/// Properties for the resources of a launcher, without the prefix `oozie.launcher.`: the server's own name, then those
-/// of map-reduce, which a launcher adopts. (`reference` of the language, 5.3.)
-const MEMORY: [&str; 4] = [
-    "memory.mb",
-    "yarn.app.mapreduce.am.resource.mb",
-    "mapreduce.map.memory.mb",
-    "mapred.job.map.memory.mb",
-];
-const VCORES: [&str; 3] =
-    ["vcores", "yarn.app.mapreduce.am.resource.cpu-vcores", "mapreduce.map.cpu.vcores"];
-const QUEUE: [&str; 3] = ["queue", "mapreduce.job.queuename", "mapred.job.queue.name"];
-const PRIORITY: [&str; 3] = ["priority", "mapreduce.job.priority", "mapred.job.priority"];
 
 /// Returns the kind of a place.
 pub(super) fn kind_of(place: &Place) -> Where {
