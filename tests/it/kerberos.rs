@@ -1,11 +1,16 @@
-//! `ankus serve --auth kerberos` with a real KDC (Debian's krb5-kdc, krb5-admin-server and krb5-user), `curl
-//! --negotiate` and the real `oozie` client. If one of them is missing, the test reports that it is skipped.
+//! `ankus serve --auth kerberos`, and clusters that require Kerberos, with a real KDC (Debian's krb5-kdc,
+//! krb5-admin-server and krb5-user), `curl --negotiate` and the real `oozie` client. If one of them is missing, the test
+//! reports that it is skipped.
 
 use crate::oozie_client::jars;
 use crate::serve::{Server, apps};
+use ankus_access::{kerberos::Acceptor, keytab::Keytab};
+use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// A KDC with two realms that trust each other.
@@ -177,6 +182,127 @@ fn tickets_of_a_real_kdc_let_in_whom_they_name() {
     has(&other, "joe@OTHER.TEST is of another realm than this service, ANKUS.TEST");
     stands_for_others(&kdc, &server, &alice);
     keys_change(&kdc, &server);
+}
+
+/// A name node that accepts a cookie for three requests, and issues the next one for a ticket. Returns its address, and
+/// the requests that it has answered.
+fn name_node(keytab: &Path) -> (String, Arc<Mutex<Vec<String>>>) {
+    let keytab = Keytab::read(&std::fs::read(keytab).expect("a keytab")).expect("a keytab");
+    let acceptor = Arc::new(Acceptor::new(keytab));
+    let answered = Arc::new(Mutex::new(Vec::new()));
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = format!("localhost:{}", listener.local_addr().expect("an address").port());
+    let (log, cookies) = (answered.clone(), Arc::new(AtomicUsize::new(0)));
+    std::thread::spawn(move || {
+        for stream in listener.incoming().filter_map(Result::ok) {
+            let (acceptor, log, cookies) = (acceptor.clone(), log.clone(), cookies.clone());
+            std::thread::spawn(move || answer(stream, &acceptor, &log, &cookies));
+        }
+    });
+    (address, answered)
+}
+
+/// Answers the requests of a connection.
+fn answer(
+    mut stream: TcpStream,
+    acceptor: &Acceptor,
+    log: &Mutex<Vec<String>>,
+    cookies: &AtomicUsize,
+) -> Option<()> {
+    use std::io::{BufRead as _, Write as _};
+    let mut lines = std::io::BufReader::new(stream.try_clone().ok()?).lines();
+    loop {
+        let request = lines.next()?.ok()?;
+        let mut head = Vec::new();
+        loop {
+            match lines.next()?.ok()? {
+                line if line.is_empty() => break,
+                line => head.push(line),
+            }
+        }
+        let header = |name: &str| {
+            let mut found = head.iter().filter_map(|line| line.split_once(": "));
+            found.find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, value)| value)
+        };
+        let number = cookies.load(Ordering::SeqCst);
+        let is_known =
+            header("Cookie") == Some(&format!("hadoop.auth=\"u=alice&n={}\"", number / 3));
+        let ticket = header("Authorization").and_then(|way| way.strip_prefix("Negotiate "));
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).ok()?;
+        let accepted = ticket.map(|ticket| {
+            let token = base64::Engine::decode(&base64::engine::general_purpose::STANDARD, ticket);
+            acceptor.accept(&token.expect("base64"), now.as_millis() as i64).expect("a ticket")
+        });
+        let (status, headers, body) = match accepted {
+            Some(who) => {
+                assert_eq!(who.principal, "alice@ANKUS.TEST");
+                let cookie = format!("hadoop.auth=\"u=alice&n={}\"; Path=/", number / 3);
+                ("200 OK", format!("Set-Cookie: {cookie}\r\n"), "")
+            }
+            None if is_known && number % 3 < 2 => {
+                cookies.fetch_add(1, Ordering::SeqCst);
+                log.lock().expect("a log").push(request);
+                let status = r#"{"FileStatus":{"type":"FILE","length":3,"modificationTime":0,"permission":"644"}}"#;
+                ("200 OK", String::new(), status)
+            }
+            None => {
+                // The cookie has expired.
+                if is_known {
+                    cookies.fetch_add(1, Ordering::SeqCst);
+                }
+                ("401 Authentication required", "WWW-Authenticate: Negotiate\r\n".into(), "")
+            }
+        };
+        let length = body.len();
+        write!(stream, "HTTP/1.1 {status}\r\n{headers}Content-Length: {length}\r\n\r\n{body}")
+            .ok()?;
+    }
+}
+
+#[test]
+fn a_cluster_that_requires_kerberos_gets_a_ticket_until_its_cookie_expires() {
+    let tools = ["krb5kdc", "kadmin.local", "kdb5_util", "kinit", "curl"];
+    if let Some(tool) = missing(&tools) {
+        println!("skipped: there is no {tool}");
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let kdc = Kdc::start(folder.path());
+    kdc.keytab("HTTP/localhost", "http.keytab");
+    let (address, answered) = name_node(&folder.path().join("http.keytab"));
+    let case = |at: usize| {
+        let next = if at < 7 { format!("look{}", at + 1) } else { "end".to_owned() };
+        format!(
+            "<decision name='look{at}'><switch><case to='{next}'>${{fs:fileSize('hdfs://prod:8020/in{at}') eq 3}}</case>\
+             <default to='bad'/></switch></decision>"
+        )
+    };
+    let workflow = format!(
+        "<workflow-app xmlns='uri:oozie:workflow:1.0' name='w'><start to='look1'/>{}\
+         <kill name='bad'><message>bad</message></kill><end name='end'/></workflow-app>",
+        (1..8).map(case).collect::<String>()
+    );
+    let settings = format!("[hosts]\n\"hdfs://prod:8020\" = \"webhdfs://{address}\"\n");
+    crate::run::application(
+        folder.path(),
+        &[("app/workflow.xml", &workflow), ("ankus.toml", &settings)],
+    );
+    let run = |id: &str, cache: &str| {
+        let mut command = crate::run::ankus(folder.path(), &["run", "app", "--id", id]);
+        command.env("KRB5_CONFIG", folder.path().join("krb5.conf")).env("KRB5CCNAME", cache);
+        said(&mut command)
+    };
+    let none = run("none", "/nowhere");
+    has(
+        &none,
+        "requires Kerberos, and `curl --negotiate` could not identify you to it: get a ticket",
+    );
+    assert!(answered.lock().expect("a log").is_empty());
+    has(&run("w", &kdc.kinit("alice", "a")), "SUCCEEDED");
+    let answered = answered.lock().expect("a log");
+    assert_eq!(answered.len(), 7, "{answered:?}");
+    // The user is that of the ticket.
+    assert!(answered.iter().all(|request| !request.contains("user.name")), "{answered:?}");
 }
 
 /// Tests proxy users, with curl and the real client.

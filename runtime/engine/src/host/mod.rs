@@ -7,4 +7,5 @@ pub mod files;
 pub mod function;
 pub mod network;
 pub mod process;
+mod spnego;
 pub mod yarn;

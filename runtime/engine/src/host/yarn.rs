@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
+use super::spnego;
+
 /// How long a resource manager may take to answer.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -80,7 +82,7 @@ impl std::fmt::Display for Fault {
 pub struct ResourceManager<'a> {
     /// Addresses of its web services: `http://rm:8088`.
     pub web: &'a [String],
-    /// The user name, for clusters that trust their clients.
+    /// The user name, for clusters that trust their clients. With Kerberos it is that of the ticket.
     pub user: &'a str,
 }
 
@@ -92,9 +94,9 @@ impl ResourceManager<'_> {
 
     fn list(&self, which: &str) -> Result<Vec<Application>, Fault> {
         let path = format!("/ws/v1/cluster/apps?{which}");
-        let text = self.each(|web| {
+        let text = self.each(|web, cookie| {
             let request = agent().get(format!("{web}{path}&user.name={}", self.user));
-            request.header("Accept", "application/json").call()
+            with(cookie, request).header("Accept", "application/json").call()
         })?;
         let answer: Answer = serde_json::from_str(&text)
             .map_err(|error| Fault::Refused(format!("it answered something else: {error}")))?;
@@ -108,18 +110,18 @@ impl ResourceManager<'_> {
 
     /// Posts a JSON text.
     pub fn post(&self, path: &str, text: &str) -> Result<String, Fault> {
-        self.each(|web| {
+        self.each(|web, cookie| {
             let request = agent().post(format!("{web}{path}?user.name={}", self.user));
-            let request = request.header("Accept", "application/json");
+            let request = with(cookie, request).header("Accept", "application/json");
             request.header("Content-Type", "application/json").send(text)
         })
     }
 
     /// Returns an application by its id.
     pub fn application(&self, id: &str) -> Result<Application, Fault> {
-        let text = self.each(|web| {
+        let text = self.each(|web, cookie| {
             let url = format!("{web}/ws/v1/cluster/apps/{id}?user.name={}", self.user);
-            agent().get(url).header("Accept", "application/json").call()
+            with(cookie, agent().get(url)).header("Accept", "application/json").call()
         })?;
         let answer: Result<One, _> = serde_json::from_str(&text);
         answer
@@ -130,8 +132,8 @@ impl ResourceManager<'_> {
     /// Kills an application.
     pub fn kill(&self, id: &str) -> Result<(), Fault> {
         let path = format!("/ws/v1/cluster/apps/{id}/state?user.name={}", self.user);
-        self.each(|web| {
-            let request = agent().put(format!("{web}{path}"));
+        self.each(|web, cookie| {
+            let request = with(cookie, agent().put(format!("{web}{path}")));
             request.header("Content-Type", "application/json").send("{\"state\":\"KILLED\"}")
         })?;
         Ok(())
@@ -140,11 +142,11 @@ impl ResourceManager<'_> {
     /// Returns the first answer. A standby resource manager redirects its callers, which is the same as no answer.
     fn each(
         &self,
-        call: impl Fn(&str) -> Result<ureq::http::Response<ureq::Body>, ureq::Error>,
+        call: impl Fn(&str, Option<&str>) -> Result<ureq::http::Response<ureq::Body>, ureq::Error>,
     ) -> Result<String, Fault> {
         let mut last = Fault::Unreachable("no address is known".to_owned());
         for web in self.web {
-            last = match call(web) {
+            last = match spnego::send(web, |cookie| call(web, cookie)) {
                 Ok(mut answer) if answer.status().is_success() => {
                     let text = answer.body_mut().with_config().limit(LARGEST).read_to_string();
                     return text.map_err(|error| Fault::Unreachable(format!("{web}: {error}")));
@@ -160,13 +162,22 @@ impl ResourceManager<'_> {
                     let why = reason(&text).map(|why| format!(": {why}")).unwrap_or_default();
                     Fault::Refused(format!("{web} answered {}{why}", answer.status()))
                 }
-                Err(error) => match last {
+                Err(spnego::Fault::Ticket(why)) => Fault::Refused(why),
+                Err(spnego::Fault::Request(error)) => match last {
                     Fault::Refused(_) | Fault::Missing(_) | Fault::Busy(_) => last,
                     Fault::Unreachable(_) => Fault::Unreachable(format!("{web}: {error}")),
                 },
             };
         }
         Err(last)
+    }
+}
+
+/// Adds the cookie of a service that requires Kerberos.
+fn with<B>(cookie: Option<&str>, request: ureq::RequestBuilder<B>) -> ureq::RequestBuilder<B> {
+    match cookie {
+        Some(cookie) => request.header("Cookie", cookie),
+        None => request,
     }
 }
 

@@ -16,6 +16,7 @@ use super::bundle::Bundle;
 use super::staging::Staging;
 use super::{Address, Backend, Fault, Seat, Seen, Ticket, receive};
 use crate::host::process::{Exit, Program, Urgency};
+use crate::host::spnego;
 use crate::host::yarn::ResourceManager;
 
 /// A Livy server.
@@ -98,29 +99,40 @@ impl Livy {
     /// object.
     fn ask(&self, method: &str, path: &str, body: Option<&Value>) -> Result<(u16, String), Fault> {
         let url = format!("{}{path}", self.server);
-        let mut request = ureq::http::Request::builder()
-            .method(method)
-            .uri(&url)
-            .header("Accept", "application/json")
-            .header("Content-Type", "application/json")
-            // Livy requires this header if its CSRF protection is on.
-            .header("X-Requested-By", "ankus");
-        if let Some(file) = &self.authorization_file {
-            // The value is renewed while this process runs.
-            let value = std::fs::read_to_string(file)
-                .map_err(|error| Fault::Refused(format!("`authorization-file` {file}: {error}")))?;
-            request = request.header("Authorization", value.trim());
-        }
+        // The value is renewed while this process runs.
+        let authorization = self.authorization_file.as_ref().map(|file| {
+            std::fs::read_to_string(file)
+                .map_err(|error| Fault::Refused(format!("`authorization-file` {file}: {error}")))
+        });
+        let authorization = authorization.transpose()?;
         let text = body.map(Value::to_string).unwrap_or_default();
-        let request =
-            request.body(text).map_err(|error| Fault::Refused(format!("{url}: {error}")))?;
         let config = ureq::Agent::config_builder()
             .timeout_global(Some(PATIENCE))
             .http_status_as_error(false)
             .proxy(None)
             .build();
         let unreachable = |error: ureq::Error| Fault::unanswered(&url, &error);
-        let mut answer = ureq::Agent::from(config).run(request).map_err(unreachable)?;
+        let agent = ureq::Agent::from(config);
+        let sent = spnego::send(&self.server, |cookie| {
+            let mut request = ureq::http::Request::builder()
+                .method(method)
+                .uri(&url)
+                .header("Accept", "application/json")
+                .header("Content-Type", "application/json")
+                // Livy requires this header if its CSRF protection is on.
+                .header("X-Requested-By", "ankus");
+            if let Some(value) = &authorization {
+                request = request.header("Authorization", value.trim());
+            }
+            if let Some(cookie) = cookie {
+                request = request.header("Cookie", cookie);
+            }
+            agent.run(request.body(text.clone())?)
+        });
+        let mut answer = sent.map_err(|fault| match fault {
+            spnego::Fault::Request(error) => unreachable(error),
+            spnego::Fault::Ticket(why) => Fault::Refused(why),
+        })?;
         let status = answer.status().as_u16();
         let text = answer.body_mut().with_config().limit(1 << 30).read_to_string();
         let text = text.map_err(unreachable)?;

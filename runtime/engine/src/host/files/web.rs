@@ -19,6 +19,7 @@ use ureq::{Agent, Body};
 
 use super::hosts::Remote;
 use super::{ClusterUrl, FileStatus, FileUri, Files};
+use crate::host::spnego;
 use ankus_lang::uri::{Protocol, normal_parts};
 
 /// How long a name node may take to answer.
@@ -169,7 +170,10 @@ impl WebFiles {
         for at in (0..self.hosts.len()).map(|step| (active + step) % self.hosts.len()) {
             let answer = match self.send(at, &method, path, query) {
                 Ok(answer) => answer,
-                Err(ureq::Error::Timeout(phase)) => {
+                Err(spnego::Fault::Ticket(why)) => {
+                    return Err(io::Error::new(Kind::PermissionDenied, self.unreachable(&why)));
+                }
+                Err(spnego::Fault::Request(ureq::Error::Timeout(phase))) => {
                     last = Some(self.silence());
                     // A request that arrived there may have been carried out.
                     match phase {
@@ -177,7 +181,7 @@ impl WebFiles {
                         _ => break,
                     }
                 }
-                Err(error) => {
+                Err(spnego::Fault::Request(error)) => {
                     last = Some(self.broken(&error));
                     continue;
                 }
@@ -207,17 +211,29 @@ impl WebFiles {
         method: &Method,
         path: &str,
         query: &str,
-    ) -> Result<Response<Body>, ureq::Error> {
+    ) -> Result<Response<Body>, spnego::Fault> {
         let protocol = match self.url.protocol {
             Protocol::SecureWeb => "https",
             _ => "http",
         };
-        let mut url = format!("{protocol}://{}/webhdfs/v1{}", self.hosts[at], encoded(path, true));
-        let _ = write!(url, "?op={query}");
-        if !self.user.is_empty() {
-            let _ = write!(url, "&user.name={}", encoded(&self.user, false));
-        }
-        self.agent.run(Request::builder().method(method).uri(url).body(())?)
+        let service = format!("{protocol}://{}", self.hosts[at]);
+        let url = format!("{service}/webhdfs/v1{}?op={query}", encoded(path, true));
+        spnego::send(&service, |cookie| {
+            // Whoever has a ticket is known, and may stand in for the user of the URL if the cluster allows that.
+            let (name, user) = match cookie {
+                Some(_) => ("doas", self.url.user.as_deref().unwrap_or_default()),
+                None => ("user.name", self.user.as_str()),
+            };
+            let url = match user {
+                "" => url.clone(),
+                user => format!("{url}&{name}={}", encoded(user, false)),
+            };
+            let mut request = Request::builder().method(method).uri(url);
+            if let Some(cookie) = cookie {
+                request = request.header("Cookie", cookie);
+            }
+            self.agent.run(request.body(())?)
+        })
     }
 
     /// Parses an answer as JSON.
@@ -346,10 +362,8 @@ impl WebFiles {
     /// Converts an error answer to an I/O error.
     fn fault(&self, mut answer: Response<Body>, path: &str) -> io::Error {
         let status = answer.status();
-        let asks_for = answer.headers().get("WWW-Authenticate").and_then(|way| way.to_str().ok());
-        if status == 401 || asks_for.is_some_and(|way| way.starts_with("Negotiate")) {
-            let why = "it asks for Kerberos, and its REST interface is used here without; name it as `hdfs://host:port` \
-                       in an ankus that is built with `--features hdfs`, and get a ticket with `kinit`";
+        if status == 401 {
+            let why = "it asks for a login other than Kerberos";
             return io::Error::new(Kind::PermissionDenied, self.unreachable(why));
         }
         let text = answer.body_mut().with_config().limit(1 << 20).read_to_vec();
@@ -700,11 +714,13 @@ mod tests {
         let kerberos = served(|_| {
             answer("401 Authentication required", "WWW-Authenticate: Negotiate\r\n", "<html>")
         });
+        let login = served(|_| answer("401 Unauthorized", "WWW-Authenticate: Basic\r\n", "<html>"));
         let other = served(|_| answer("404 Not Found", "", "<html>nothing here</html>"));
         let html = served(|_| answer("200 OK", "", "<html>welcome</html>"));
         let denied = served(|_| refusal("AccessControlException", "Permission denied: user=joe"));
         for (port, kind, told) in [
-            (kerberos, Kind::PermissionDenied, "it asks for Kerberos"),
+            (kerberos, Kind::PermissionDenied, "requires Kerberos"),
+            (login, Kind::PermissionDenied, "it asks for a login other than Kerberos"),
             (other, Kind::Other, "not an answer of WebHDFS"),
             (html, Kind::InvalidData, "not an answer of WebHDFS"),
             (denied, Kind::PermissionDenied, "Permission denied: user=joe"),
