@@ -245,8 +245,8 @@ pub struct Everywhere {
     local: Local,
     /// The posts by place.
     posts: Mutex<HashMap<String, Arc<Post>>>,
-    /// When each attempt was asked to end.
-    asked: Mutex<HashMap<PathBuf, Instant>>,
+    /// When each attempt was first asked to end, and last.
+    asked: Mutex<HashMap<PathBuf, (Instant, Instant)>>,
 }
 
 /// The contents of the folder of an attempt that runs elsewhere.
@@ -266,6 +266,8 @@ const BEGUN: &str = "begun";
 const FRESH: Duration = Duration::from_millis(900);
 /// How long a place may refuse to report the states of its jobs.
 const PATIENCE: Duration = Duration::from_secs(600);
+/// How long a job that was asked to end is not asked again.
+const INSISTING: Duration = Duration::from_secs(1);
 /// Like [`FRESH`], while an end is awaited.
 const FRESHER: Duration = Duration::from_millis(300);
 
@@ -404,17 +406,20 @@ impl Everywhere {
             return Ok(0);
         };
         let post = self.post(&attempt.seat.place)?;
-        let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
-        let since = asked.get(folder).copied();
-        if urgency != Urgency::Look || since.is_none() {
-            drop(asked);
+        let asked = || self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = asked().get(folder).copied();
+        let Some((since, last)) = before else {
             post.backend.end(ticket, urgency)?;
-            asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
-            asked.insert(folder.to_owned(), Instant::now());
+            let now = Instant::now();
+            asked().insert(folder.to_owned(), (now, now));
+            // Jobs that are ended at once are looked at together, in later calls: each look lists them all.
+            return Ok(1);
+        };
+        if urgency != Urgency::Look && last.elapsed() >= INSISTING {
+            post.backend.end(ticket, urgency)?;
+            asked().insert(folder.to_owned(), (since, Instant::now()));
         }
-        let since = asked.get(folder).copied();
-        drop(asked);
-        let exit = match post.look(ticket, FRESHER, since)? {
+        let exit = match post.look(ticket, FRESHER, Some(since))? {
             Seen::Runs => return Ok(1),
             Seen::Ended(exit) => exit,
             Seen::Gone => killed,
