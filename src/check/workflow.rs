@@ -148,7 +148,10 @@ pub(super) fn ask(
         let is_on = |finding: &Diagnostic| ratings.rating_of(finding) != Rating::Off;
         causes::of_forks(flow, code, &is_on, found);
     }
-    found.extend(findings::unexplained(&verdicts.structure, Some(workflow), &text, found));
+    // Whether a variable of a retry attribute is set depends on the properties of the job.
+    if verdicts.structure.uncertain.is_empty() {
+        found.extend(findings::unexplained(&verdicts.structure, Some(workflow), &text, found));
+    }
 
     let mut shown = Verdict::new(&verdicts.structure, &text);
     let of_global = |subject: &String| matches!(subject.as_str(), "name-node" | "job-tracker");
