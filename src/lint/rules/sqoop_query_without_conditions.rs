@@ -43,12 +43,11 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             );
             continue;
         }
-        let has = |names: &[&str]| arguments.iter().any(|text| names.contains(&text.text.as_ref()));
         // A property or an options file may contain the option.
         let open = arguments
             .iter()
             .any(|text| text.text.starts_with("${") || text.text.trim() == "--options-file");
-        if !open && !has(&["--split-by", "-m", "--num-mappers", "--autoreset-to-one-mapper"]) {
+        if !open && !arguments.iter().any(|text| is_split(text.text.trim())) {
             let message = "nothing says how to split the query among mappers";
             out.push(
                 Diagnostic::new(&RULE.kind, query.span(), message)
@@ -56,4 +55,12 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             );
         }
     }
+}
+
+/// Whether an argument says how to split the query. The value may be part of it: `-m1`, `--num-mappers=1`.
+fn is_split(argument: &str) -> bool {
+    let name = argument.split_once('=').map_or(argument, |(name, _)| name);
+    let attached = || argument.strip_prefix("-m").filter(|count| !count.is_empty());
+    ["--split-by", "-m", "--num-mappers", "--autoreset-to-one-mapper"].contains(&name)
+        || attached().is_some_and(|count| count.bytes().all(|byte| byte.is_ascii_digit()))
 }
