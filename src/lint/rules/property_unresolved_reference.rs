@@ -6,7 +6,7 @@ use crate::lint::facts::{PATH_KEYS, is_given, is_submitted};
 use crate::lint::misnamed::{SET_HERE, misnamed_key};
 use crate::lint::reads;
 use crate::lint::torn::{MOST_LOOKED_THROUGH, torn};
-use crate::lint::{Facts, Rule};
+use crate::lint::{Facts, Language, Rule};
 use crate::slips::is_slip;
 use crate::source::{Source, Span};
 use crate::syntax::properties::{Entry, is_filled_in};
@@ -37,6 +37,8 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     for (source, entries) in facts.property_files().iter().chain(facts.near_files()) {
         out.extend(entries.iter().flat_map(|entry| never_closed(source, entry)));
     }
+    let passed_on = passed_on(facts);
+    let is_read = |name: &str| facts.reads.iter().any(|read| read.name == name);
     for (source, entries) in facts.property_files() {
         out.extend(key_of_another(source, entries));
         // Properties that a script sets in addition to the file, regardless of what it starts with it.
@@ -75,7 +77,10 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 }
                 let start = entry.value_span.start as usize + at + 2;
                 let span = Span::new(start, start + name.len());
-                let is_known = is_given(facts, name) || given.contains(name) || launched(name);
+                // What is started gets the property as it is written, and there the reference is replaced.
+                let elsewhere = passed_on.contains(name) && !is_read(&entry.name);
+                let is_known =
+                    is_given(facts, name) || given.contains(name) || launched(name) || elsewhere;
                 // A line that was meant to be a comment has a finding of its own.
                 if is_known || OF_CLUSTERS.contains(&name) || commented.contains(name) {
                     continue;
@@ -144,6 +149,15 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             }
         }
     }
+}
+
+/// Returns the names that a coordinator or bundle sets for what it starts.
+fn passed_on<'f>(facts: &'f Facts<'_>) -> HashSet<&'f str> {
+    if !matches!(facts.language, Language::Coordinator | Language::Bundle) {
+        return HashSet::new();
+    }
+    let blocks = facts.configurations().iter();
+    blocks.flat_map(|block| facts.block(*block)).map(|property| &*property.name.text).collect()
 }
 
 /// Whether a value is a placeholder that a build or an installation replaces: `@NAME_NODE@`.
