@@ -562,7 +562,12 @@ fn add_includes(loaded: &mut Loaded, looks: Looks<'_>) {
             if let Some(text) = text()
                 && let Some(place) = ankus::files::join(folder_of(&loaded.found.shown), below)
             {
-                loaded.files.insert_text(place, text);
+                let path = shown(&file);
+                let entry = Entry::Text(Arc::new(Source::new(path.clone(), text)));
+                if loaded.files.text(&path).is_none() {
+                    loaded.files.insert(path, entry.clone());
+                }
+                loaded.files.insert(place, entry);
                 some = true;
             }
         }

@@ -16,8 +16,10 @@ enum Reach {
     Whole,
     /// The enclosing element with this name.
     Within(&'static str),
+    /// The same place.
+    Same,
 }
-use Reach::{Whole, Within};
+use Reach::{Same, Whole, Within};
 
 /// Which findings of a kind are a cause.
 #[derive(Clone, Copy, Debug)]
@@ -52,8 +54,10 @@ impl Which {
 }
 
 /// The rule of the cause, which of its findings, the rule of the consequence, and the reach.
-const FOLLOWERS: [(&str, Which, &str, Reach); 112] = [
+const FOLLOWERS: [(&str, Which, &str, Reach); 114] = [
     ("end-inside-fork", Any, "unreachable-node", Whole),
+    ("action-data-unknown-key", Any, "captured-key-misspelt", Same),
+    ("job-xml-unreadable", Is(Fault::NoDefaults), "system-libpath-off", Whole),
     ("kill-after-success", Any, "unreachable-node", Whole),
     ("configuration-value-empty", Is(Fault::NoName), "subworkflow-parameters-missing", Whole),
     ("configuration-value-empty", Is(Fault::NoName), "workflow-parameters-missing", Whole),
@@ -195,9 +199,24 @@ pub(super) fn silence(tree: &Tree, is_on: IsOn<'_>, found: &mut Vec<Diagnostic>)
         .collect();
     let mut around: HashMap<&str, Vec<Span>> = HashMap::new();
     for row in told {
-        let Within(name) = row.3 else {
-            found.retain(|finding| finding.kind.name != row.2);
-            continue;
+        let name = match row.3 {
+            Within(name) => name,
+            Whole => {
+                found.retain(|finding| finding.kind.name != row.2);
+                continue;
+            }
+            Same => {
+                let told: HashSet<(Option<String>, Span)> = found
+                    .iter()
+                    .filter(|finding| tells(finding, row))
+                    .map(|finding| (finding.file.clone(), finding.span))
+                    .collect();
+                found.retain(|finding| {
+                    finding.kind.name != row.2
+                        || !told.contains(&(finding.file.clone(), finding.span))
+                });
+                continue;
+            }
         };
         let spans = around.entry(name).or_insert_with(|| {
             let all = tree.root().into_iter().flat_map(|root| root.descendants());

@@ -268,7 +268,18 @@ impl Report {
         if self.findings.iter().any(is_outer) {
             let errors = self.findings.iter().filter(|f| f.level == Level::Error && !is_outer(f));
             let known: HashSet<(String, Span)> = errors.map(place).collect();
-            self.findings.retain(|finding| !is_outer(finding) || !known.contains(&place(finding)));
+            let is_member =
+                |finding: &Finding| is_outer(finding) && finding.diagnostic.is(Fault::OfMember);
+            let own = self.findings.iter().filter(|f| is_outer(f) && !is_member(f));
+            let own: HashSet<(String, Span)> = own.map(place).collect();
+            let is_told = |finding: &Finding| {
+                let place = place(finding);
+                let inside = |(path, span): &(String, Span)| {
+                    *path == place.0 && place.1.start <= span.start && span.end <= place.1.end
+                };
+                known.iter().any(inside) || is_member(finding) && own.contains(&place)
+            };
+            self.findings.retain(|finding| !is_outer(finding) || !is_told(finding));
         }
     }
 

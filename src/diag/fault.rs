@@ -54,6 +54,10 @@ pub enum Fault {
     NoComment,
     /// Property in a file: it is part of the value of another one.
     InValue,
+    /// Submission: a coordinator of a bundle is refused.
+    OfMember,
+    /// Configuration: nothing is read from a file of default properties.
+    NoDefaults,
     /// Submission: the server finds no application (E1002). The finding names the requested path.
     NoApplication,
     /// Property in a file: a reference in its value has no `}`.

@@ -76,6 +76,7 @@ mod lsp;
 mod map_reduce;
 mod mending;
 mod mistakes;
+mod one_place;
 mod oozie_client;
 mod operators;
 mod panel;

@@ -317,7 +317,7 @@ pub fn bundle(
         if let Some((code, name)) = &sibling.refused {
             let message =
                 format!("the coordinator is refused with {code} for the value of `{name}`");
-            out.push(given_at(around, member, name, path, &message));
+            out.push(given_at(around, member, name, path, &message).of(Fault::OfMember));
         }
         // Properties that are not in the bundle may be in properties that are unknown.
         if !around.submission.values.is_empty() {
@@ -355,6 +355,10 @@ pub fn bundle(
             };
             let told = |name: &&String| slip(name) || open(name) || misspelt(name) || of_time(name);
             for name in sibling.missing.iter().filter(|name| !told(name)) {
+                if let Some(found) = misnamed(member, name, &sibling.path, text) {
+                    out.push(found);
+                    continue;
+                }
                 let message = format!("the coordinator needs `{name}`, but nothing passes it");
                 out.push(
                     finding(&k::COORDINATOR_PARAMETERS_MISSING, path.span(), message)
@@ -380,6 +384,27 @@ pub fn bundle(
     }
     between(written, siblings, &mut out);
     out
+}
+
+/// Returns the finding about a property of a bundle that the coordinator never reads, if its name is similar to one
+/// that the coordinator needs and is not given. `text` is the text of the coordinator.
+fn misnamed(member: &Member, wanted: &str, coordinator: &str, text: &str) -> Option<Diagnostic> {
+    let names = member.configuration.iter().filter_map(|property| property.name.as_ref());
+    let mut near = names.filter(|name| {
+        let own = name.as_str().trim();
+        let most = if wanted.len() < 8 { 1 } else { 2 };
+        own != wanted && within(own, wanted, most).is_some() && !slips::has_name(text, own)
+    });
+    let (Some(slip), None) = (near.next(), near.next()) else { return None };
+    let message =
+        format!("the coordinator reads `{wanted}`, but is passed `{}`", slip.as_str().trim());
+    Some(
+        finding(&k::COORDINATOR_PARAMETERS_MISSING, slip.span(), message)
+            .naming([wanted])
+            .about(wanted)
+            .did_you_mean(wanted)
+            .note_in(coordinator, Span::default(), "the coordinator"),
+    )
 }
 
 /// Returns a finding at the place where a coordinator of a bundle is given a property: in its configuration, or among

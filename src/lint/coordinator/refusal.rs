@@ -7,23 +7,68 @@ use super::kinds as k;
 use super::{Facts, finding, in_words, no_date, time};
 use crate::diag::{Diagnostic, Edit, Fault, Fix, Safety, nearest, within};
 use crate::ir::Scalar;
-use crate::ir::coordinator::Coordinator;
+use crate::ir::coordinator::{Coordinator, Dataset, datasets_of};
 use crate::reference::coordinator::Refused;
 use crate::slips::is_in_declaration;
 use crate::source::Span;
+use crate::syntax::xml::Tree;
 
 /// Returns the finding for a refusal; `None` if another finding reports the same.
 pub(super) fn explain(facts: &Facts<'_>, refused: &Refused, is_told: bool) -> Option<Diagnostic> {
-    let (written, around) = (facts.written, facts.around);
+    let written = facts.written;
     let place = place(written, &refused.about);
     let check = refused.subject.first().map_or("", String::as_str);
     // If the start is moved forward, the end is often forgotten.
     let end = written.end.as_ref().filter(|_| check == "start-not-before-end");
-    let place = end.or(place);
+    let Some(place) = end.or(place) else {
+        let Some((path, value)) = included(facts, refused) else {
+            return at_value(facts, refused, is_told, None);
+        };
+        let mut found = at_value(facts, refused, is_told, Some(&value))?;
+        // They are places in the coordinator.
+        found.fixes.clear();
+        found.notes.clear();
+        return Some(found.in_file(path));
+    };
+    let found = at_value(facts, refused, is_told, Some(place))?;
+    Some(facts.at_origin(place, "read here", found))
+}
+
+/// Returns the part of a dataset of an included file that a refusal is about, with the path of the file, if it is
+/// written there and not read from a property.
+fn included(facts: &Facts<'_>, refused: &Refused) -> Option<(String, Scalar)> {
+    let (owner, part) = refused.about.split_once('/')?;
+    let name = owner.strip_prefix("dataset ")?;
+    if facts.written.includes.is_empty() {
+        return None;
+    }
+    let mut found = facts.around.files.texts().filter(|source| source.text.contains("<dataset"));
+    found.find_map(|source| {
+        let (tree, _) = Tree::of(&source.text);
+        let root = tree.root().filter(|root| root.name() == "datasets")?;
+        let sets = datasets_of(root);
+        let is_it = |dataset: &&Dataset| dataset.name.as_ref().is_some_and(|n| n.as_str() == name);
+        let value = part_of(sets.iter().find(is_it)?, part)?;
+        let is_property = |text: &str| {
+            let name = text.strip_prefix("${").and_then(|rest| rest.strip_suffix('}'));
+            name.is_some_and(|name| !name.contains(['(', '{', ' ']))
+        };
+        (!is_property(value.as_str().trim())).then(|| (source.path.clone(), value.clone()))
+    })
+}
+
+/// Returns the finding about a refusal, at the value that causes it.
+fn at_value(
+    facts: &Facts<'_>,
+    refused: &Refused,
+    is_told: bool,
+    place: Option<&Scalar>,
+) -> Option<Diagnostic> {
+    let (written, around) = (facts.written, facts.around);
+    let part = refused.about.rsplit('/').next().unwrap_or_default();
+    let check = refused.subject.first().map_or("", String::as_str);
     let span = place.map_or(written.span, Scalar::span);
     let value = refused.subject.last().map_or("", String::as_str);
-    let part = refused.about.rsplit('/').next().unwrap_or_default();
-
     let found = match (refused.code, part, check) {
         (Some("E1003"), _, "start-not-before-end") if time::exchanged(written).is_some() => {
             return None;
@@ -107,10 +152,7 @@ pub(super) fn explain(facts: &Facts<'_>, refused: &Refused, is_told: bool) -> Op
     };
     let has_code = refused.code.is_none_or(|code| found.kind.oozie.contains(&code));
     debug_assert!(has_code, "{refused:?} explained as {}", found.kind.name);
-    Some(match place {
-        Some(place) => facts.at_origin(place, "read here", found),
-        None => found,
-    })
+    Some(found)
 }
 
 /// Reports a frequency that is neither a number nor a cron expression.
@@ -336,6 +378,18 @@ fn apart(value: &Scalar) -> Option<Fix> {
     (whole && !edits.is_empty()).then_some(Fix { title, safety: Safety::Safe, edits })
 }
 
+/// Returns a part of a dataset, by its name in refusals.
+fn part_of<'d>(dataset: &'d Dataset, part: &str) -> Option<&'d Scalar> {
+    match part {
+        "@frequency" => dataset.frequency.as_ref(),
+        "@initial-instance" => dataset.initial_instance.as_ref(),
+        "@timezone" => dataset.timezone.as_ref(),
+        "uri-template" => dataset.uri_template.as_ref(),
+        "done-flag" => dataset.done_flag.as_ref().map(|(_, flag)| flag),
+        _ => dataset.name.as_ref(),
+    }
+}
+
 /// Returns the value that a refusal is about.
 fn place<'c>(written: &'c Coordinator, about: &str) -> Option<&'c Scalar> {
     let (owner, part) = about.split_once('/').unwrap_or(("", about));
@@ -349,15 +403,7 @@ fn place<'c>(written: &'c Coordinator, about: &str) -> Option<&'c Scalar> {
                 .iter()
                 .find(|dataset| dataset.name.as_ref().is_some_and(|known| known.as_str() == name))
         };
-        let dataset = named(name)?;
-        return match part {
-            "@frequency" => dataset.frequency.as_ref(),
-            "@initial-instance" => dataset.initial_instance.as_ref(),
-            "@timezone" => dataset.timezone.as_ref(),
-            "uri-template" => dataset.uri_template.as_ref(),
-            "done-flag" => dataset.done_flag.as_ref().map(|(_, flag)| flag),
-            _ => dataset.name.as_ref(),
-        };
+        return part_of(named(name)?, part);
     }
     for (kind, events) in [("data-in ", &written.inputs), ("data-out ", &written.outputs)] {
         let Some(name) = owner.strip_prefix(kind) else { continue };

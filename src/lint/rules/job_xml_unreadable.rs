@@ -1,6 +1,6 @@
 //! job-xml files that cannot be parsed.
 
-use crate::diag::{Diagnostic, Group, Kind, Level};
+use crate::diag::{Diagnostic, Fault, Group, Kind, Level};
 use crate::lint::facts::is_open;
 use crate::lint::{Facts, Language, Rule};
 use crate::syntax::properties;
@@ -25,7 +25,8 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         && let Some(source) = facts.config_default()
         && properties::parse_configuration(&source.text).is_err()
     {
-        out.extend(broken(&source.path, &source.text));
+        let found = broken(&source.path, &source.text);
+        out.extend(found.map(|found| found.of(Fault::NoDefaults)));
     }
     let global = facts.global().into_iter().flat_map(|global| global.elements());
     let own = facts.actions.iter().flat_map(|action| action.body.elements());
