@@ -10,7 +10,7 @@ use ankus::analysis::Analysis;
 use ankus::callers::{Gathering, Index};
 use ankus::check::{FileKind, recognize};
 use ankus::files::{Entry, folder_of};
-use ankus::lint::script_paths;
+use ankus::lint::{may_be_elsewhere, script_paths};
 use ankus::source::{self, Source};
 use ankus::syntax::properties::{self, Origin, Submission};
 use foldhash::{HashSet, HashSetExt};
@@ -387,13 +387,13 @@ fn add_named(index: &Index, loaded: &mut Loaded, looks: Looks<'_>) {
     add_texts(loaded, paths, looks);
 }
 
-/// Returns the paths of scripts that a definition names through properties only.
+/// Returns the paths of scripts that may be outside the folder of the definition.
 fn scripts_of(text: &str, own: &str, submission: &Submission) -> Vec<String> {
     let tag = "<script>";
     let mut paths = Vec::new();
     for (at, _) in text.match_indices(tag).take(MOST_VALUES) {
         let named = text[at + tag.len()..].split(['<', '#']).next().unwrap_or_default().trim();
-        if named.contains("${") {
+        if may_be_elsewhere(named) {
             paths.extend(script_paths(named, own, submission));
         }
     }

@@ -7,7 +7,7 @@ use crate::diag::within;
 use crate::files::{folder_of, join};
 use crate::slips::{differ_in_a_word, has_name, is_slip};
 use crate::source::{Source, Span};
-use crate::syntax::properties::Submission;
+use crate::syntax::properties::{Caller, Submission};
 use crate::syntax::xml::Decoded;
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -160,11 +160,21 @@ impl<'a> Script<'a> {
     }
 }
 
+/// Whether a path is absolute.
+fn is_whole(path: &str) -> bool {
+    path.starts_with('/') || path.contains("://")
+}
+
+/// Whether the file of an application at this path may be outside the folder of its definition.
+pub fn may_be_elsewhere(path: &str) -> bool {
+    is_whole(path) || path.starts_with("../") || path.contains("${")
+}
+
 /// Returns the paths in the tree to which the path of a script leads, for all ways of starting the definition `own`.
 pub fn paths_of(path: &str, own: &str, submission: &Submission) -> Vec<String> {
-    let callers = submission.callers.iter().take(MOST_SCRIPTS).map(|caller| Some(&*caller.values));
-    // Only properties can make a difference.
-    let callers = callers.filter(|_| path.contains("${"));
+    let callers = submission.callers.iter().take(MOST_SCRIPTS).map(Some);
+    // Only properties can make a difference, and where a coordinator that starts the workflow is deployed.
+    let callers = callers.filter(|_| path.contains("${") || is_whole(path));
     let mut found: Vec<String> = std::iter::once(None)
         .chain(callers)
         .filter_map(|caller| path_of(path, own, submission, caller))
@@ -178,9 +188,10 @@ fn path_of(
     path: &str,
     own: &str,
     submission: &Submission,
-    caller: Option<&BTreeMap<String, String>>,
+    caller: Option<&Caller>,
 ) -> Option<String> {
-    let values = |text: &str| values_of(submission, caller, text);
+    let given = caller.map(|caller| &*caller.values);
+    let values = |text: &str| values_of(submission, given, text);
     // Part of its name may come from a property.
     let path = match is_open(path) {
         true => resolved(path, &values(path)),
@@ -188,11 +199,19 @@ fn path_of(
     };
     let path = path.trim();
     // The application path shows how an absolute path maps to local files.
-    let found = match path.starts_with('/') || path.contains("://") {
+    let found = match is_whole(path) {
         true => {
-            let given = caller.and_then(|caller| caller.get("oozie.wf.application.path"));
-            let given = given.map(String::as_str).or(submission.get("oozie.wf.application.path"))?;
-            beside_application(path, &resolved(given, &values(given)), own)
+            let value = |key: &str| {
+                let given = given.and_then(|given| given.get(key)).map(String::as_str);
+                given.or(submission.get(key))
+            };
+            // The coordinator is deployed together with its workflow.
+            let starter = caller.filter(|caller| !caller.is_properties);
+            let coordinator =
+                || Some((value("oozie.coord.application.path")?, starter?.path.as_str()));
+            let workflow = value("oozie.wf.application.path").map(|path| (path, own));
+            let (deployed, here) = workflow.or_else(coordinator)?;
+            beside_application(path, &resolved(deployed, &values(deployed)), here)
         }
         false => join(folder_of(own), path),
     };

@@ -195,3 +195,62 @@ fn a_fault_of_an_included_dataset_is_told_in_its_file() {
         );
     }
 }
+
+/// Properties of a configuration consist of known elements.
+#[test]
+fn a_slip_in_the_defaults_is_told_there() {
+    let flow = format!(
+        "<workflow-app name='w' xmlns='uri:oozie:workflow:0.5'><start to='a'/>
+  <action name='a'><fs><mkdir path='${{nameNode}}/a'/></fs><ok to='end'/><error to='bad'/></action>{END}"
+    );
+    let tell = |part: &str| {
+        let defaults = format!(
+            "<configuration>\n  <property><name>nameNode</name><{part}>hdfs://nn:8020</{part}></property>\n</configuration>"
+        );
+        told(&[("x/workflow.xml", &flow), ("x/config-default.xml", &defaults)])
+    };
+    assert_eq!(tell("value"), "");
+    assert_eq!(
+        tell("vlaue"),
+        "x/config-default.xml:2:35: warning: `vlaue` is no part of a property [job-xml-unreadable]\n"
+    );
+}
+
+/// The path of the coordinator shows where the tree is deployed.
+#[test]
+fn a_script_beside_the_folder_of_a_workflow_is_read() {
+    let flow = |script: &str| {
+        format!(
+            "<workflow-app name='w' xmlns='uri:oozie:workflow:0.5'><start to='a'/><action name='a'>
+  <hive xmlns='uri:oozie:hive-action:0.5'><job-tracker>rm</job-tracker><name-node>${{nameNode}}</name-node>
+  <script>{script}</script>
+  <param>source=/in</param>
+  <param>tagret=/out</param></hive><ok to='end'/><error to='bad'/></action>{END}"
+        )
+    };
+    let load = "INSERT OVERWRITE DIRECTORY '${target}' SELECT * FROM ${source};\n";
+    let daily = NIGHTLY.replace("${from}", "2026-01-01T00:00Z").replace("${wait}", "60");
+    let given = |key: &str, path: &str| {
+        format!(
+            "nameNode=hdfs://nn:8020\noozie.use.system.libpath=true\n{key}=${{nameNode}}/apps/{path}\n"
+        )
+    };
+    let words = "x/workflow.xml:5:10: warning: the script reads `target`, but is passed `tagret` [script-parameter-missing]\n";
+    let started = given("oozie.wf.application.path", "x");
+    for script in ["../sql/load.q", "/apps/sql/load.q", "${nameNode}/apps/sql/load.q"] {
+        let flow = flow(script);
+        let files =
+            [("x/workflow.xml", &*flow), ("x/job.properties", &started), ("sql/load.q", load)];
+        assert_eq!(told(&files), words, "{script}");
+    }
+    let started = given("oozie.coord.application.path", "run/coordinator.xml");
+    for script in ["/apps/sql/load.q", "${nameNode}/apps/sql/load.q"] {
+        let files = [
+            ("x/workflow.xml", &*flow(script)),
+            ("run/coordinator.xml", &daily),
+            ("run/job.properties", &started),
+            ("sql/load.q", load),
+        ];
+        assert_eq!(told(&files), words, "{script}");
+    }
+}

@@ -1,10 +1,10 @@
 //! job-xml files that cannot be parsed.
 
-use crate::diag::{Diagnostic, Fault, Group, Kind, Level};
+use crate::diag::{Diagnostic, Fault, Group, Kind, Level, within};
 use crate::lint::facts::is_open;
 use crate::lint::{Facts, Language, Rule};
 use crate::syntax::properties;
-use crate::syntax::xml::{self, Tree};
+use crate::syntax::xml::{self, Element, Tree};
 
 pub(super) static RULE: Rule = Rule {
     kind: Kind {
@@ -27,6 +27,10 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     {
         let found = broken(&source.path, &source.text);
         out.extend(found.map(|found| found.of(Fault::NoDefaults)));
+    } else if facts.language == Language::Workflow
+        && let Some(source) = facts.config_default()
+    {
+        misspelt(&source.path, &source.text, out);
     }
     let global = facts.global().into_iter().flat_map(|global| global.elements());
     let own = facts.actions.iter().flat_map(|action| action.body.elements());
@@ -58,4 +62,23 @@ fn broken(path: &str, text: &str) -> Option<Diagnostic> {
     let fault = faults.into_iter().find(|fault| fault.kind.name == xml::NOT_WELL_FORMED.name)?;
     let message = format!("this is not XML, so nothing is read from it: {}", fault.message);
     Some(Diagnostic::new(&RULE.kind, fault.span, message).in_file(path))
+}
+
+/// Reports properties whose name or value is in an element with a slip in its name, which Hadoop ignores.
+fn misspelt(path: &str, text: &str, out: &mut Vec<Diagnostic>) {
+    let (tree, _) = Tree::parse_tolerantly(text);
+    let Some(root) = tree.root() else { return };
+    for property in root.descendants().filter(|element| element.is("property")) {
+        let lacking = ["name", "value"].into_iter().filter(|part| property.child(part).is_none());
+        for part in lacking {
+            let is_it = |element: &Element<'_>| within(element.name(), part, 2).is_some();
+            let Some(element) = property.elements().find(is_it) else { continue };
+            let message = format!("`{}` is no part of a property", element.name());
+            out.push(
+                Diagnostic::new(&RULE.kind, element.name_span(), message)
+                    .did_you_mean(part)
+                    .in_file(path),
+            );
+        }
+    }
 }
