@@ -7,7 +7,7 @@ use crate::diag::{Diagnostic, Fault, Level, Safety};
 use crate::files::folder_of;
 use crate::lint::misnamed::{SET_HERE, misnamed_key};
 use crate::source::{Encoding, Source, Span};
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -267,17 +267,19 @@ impl Report {
         let is_outer = |finding: &Finding| finding.diagnostic.kind.name == "submission-refused";
         if self.findings.iter().any(is_outer) {
             let errors = self.findings.iter().filter(|f| f.level == Level::Error && !is_outer(f));
-            let known: HashSet<(String, Span)> = errors.map(place).collect();
+            let mut known: HashMap<String, Vec<Span>> = HashMap::new();
+            for (path, span) in errors.map(place) {
+                known.entry(path).or_default().push(span);
+            }
             let is_member =
                 |finding: &Finding| is_outer(finding) && finding.diagnostic.is(Fault::OfMember);
             let own = self.findings.iter().filter(|f| is_outer(f) && !is_member(f));
             let own: HashSet<(String, Span)> = own.map(place).collect();
             let is_told = |finding: &Finding| {
-                let place = place(finding);
-                let inside = |(path, span): &(String, Span)| {
-                    *path == place.0 && place.1.start <= span.start && span.end <= place.1.end
-                };
-                known.iter().any(inside) || is_member(finding) && own.contains(&place)
+                let (path, outer) = place(finding);
+                let inside = |span: &Span| outer.start <= span.start && span.end <= outer.end;
+                known.get(&path).is_some_and(|spans| spans.iter().any(inside))
+                    || is_member(finding) && own.contains(&(path, outer))
             };
             self.findings.retain(|finding| !is_outer(finding) || !is_told(finding));
         }
