@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use ankus_lang::coordinator::{DataEvent as Kept, Instances};
-use ankus_lang::time::{Frequency, Instant, Unit, UriTemplate, Zone};
+use ankus_lang::time::{Frequency, Instant, ProcessingZone, Unit, UriTemplate, Zone};
 
 use super::kinds as k;
 use super::{Facts, changes, finding, in_words, is_same_clock};
@@ -626,7 +626,8 @@ fn listed(event: &Kept) -> impl Iterator<Item = &str> {
 fn texts(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let is_local =
         facts.written.timezone.as_ref().and_then(|zone| zone.known()).is_some_and(|id| {
-            Zone::from_id(id.trim()).is_ok_and(|zone| !is_same_clock(&zone, &Zone::utc()))
+            Zone::from_id(id.trim())
+                .is_ok_and(|zone| !super::time::is_clock_of_server(facts, &zone))
         });
     for property in &facts.written.configuration {
         let Some(value) = &property.value else { continue };
@@ -644,7 +645,12 @@ fn texts(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             let rest = &text[at + "coord:formatTime(".len()..];
             if is_local && rest.trim_start().starts_with("coord:nominalTime()") {
                 let span = value.place(at..at + "coord:formatTime".len());
-                let message = "the nominal time is formatted in UTC, not in the coordinator's zone";
+                let zone = match facts.processing == ProcessingZone::UTC {
+                    true => "UTC",
+                    false => "the server's zone",
+                };
+                let message =
+                    format!("the nominal time is formatted in {zone}, not in the coordinator's");
                 out.push(
                     finding(&k::NOMINAL_TIME_FORMATTED_AS_UTC, span, message)
                         .help("`coord:dateTzOffset(coord:nominalTime(), 'Region/City')` first"),

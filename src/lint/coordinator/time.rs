@@ -271,7 +271,7 @@ fn cron_rules(written: &Scalar, text: &str, zone: Option<&Zone>, out: &mut Vec<D
 }
 
 /// Whether a zone has the same time as the server's processing zone.
-fn is_clock_of_server(facts: &Facts<'_>, zone: &Zone) -> bool {
+pub(super) fn is_clock_of_server(facts: &Facts<'_>, zone: &Zone) -> bool {
     let of_server = i64::from(facts.processing.offset_minutes()) * 60;
     !changes(zone) && zone.offset_seconds(LATELY) == of_server
 }

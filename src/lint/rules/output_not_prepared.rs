@@ -20,6 +20,12 @@ pub(super) static RULE: Rule = Rule {
     check,
 };
 
+/// The part of a path below a user's home folder, where relative paths lead: `out` of `/user/ana/out`.
+fn below_home(path: &str) -> Option<&str> {
+    let (_, below) = path.strip_prefix("/user/")?.split_once('/')?;
+    Some(below)
+}
+
 const OUTPUTS: [&str; 2] = ["mapred.output.dir", "mapreduce.output.fileoutputformat.outputdir"];
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
@@ -28,7 +34,12 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         .iter()
         .flat_map(operations)
         .filter(|(command, _)| matches!(*command, "delete" | "source"))
-        .map(|(_, attribute)| behind_file_system(&attribute.value().text).to_owned())
+        .flat_map(|(_, attribute)| {
+            let text = attribute.value().text;
+            let path = behind_file_system(&text);
+            [Some(path), below_home(path)].map(|path| path.map(str::to_owned))
+        })
+        .flatten()
         .collect();
     for action in facts.actions.iter().filter(|action| action.kind() == "map-reduce") {
         for output in OUTPUTS.iter().filter_map(|name| action.property(name)) {
