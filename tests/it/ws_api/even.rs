@@ -234,6 +234,12 @@ pub(crate) fn states(text: &str) -> Vec<&str> {
     all
 }
 
+/// The ids of the workflows in an answer.
+pub(crate) fn workflows(text: &str) -> Vec<String> {
+    let all = ID.find_iter(text).map(|found| found.as_str().to_owned());
+    all.filter(|id| id.ends_with('W')).collect()
+}
+
 /// Whether only an excerpt of an answer was recorded, or the answer depends on the machine.
 pub(crate) fn is_excerpt(line: &str, answer: &str) -> bool {
     let of_machine = ["show=log", "show=errorlog", "admin/metrics", "admin/instrumentation"];
