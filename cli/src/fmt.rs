@@ -31,38 +31,7 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
     let cache = shell.project()?;
     let none = Given { no_properties: true, ..Given::default() };
     if reads_stdin(&arguments.paths, arguments.stdin_filename.as_deref())? {
-        let loaded = cache.load_stdin(arguments.stdin_filename.as_deref(), &none)?;
-        if loaded.not_text.is_some() || loaded.too_large.is_some() {
-            return Err(Failure::new("the standard input is not text").into());
-        }
-        let limit = limit(&loaded.settings);
-        let style = style(cache.formatting(&loaded.found, &loaded.settings, None));
-        return match format(&loaded.source.text, &style, limit) {
-            Ok(text) if arguments.check => {
-                if text != *loaded.source.text {
-                    shell.line(&loaded.found.shown)?;
-                }
-                Ok(Exit::fault_if(text != *loaded.source.text))
-            }
-            Ok(text) if arguments.diff => {
-                if text != *loaded.source.text {
-                    show(&cache, &loaded, &none, &text, shell)?;
-                }
-                Ok(Exit::fault_if(text != *loaded.source.text))
-            }
-            Ok(text) => {
-                shell.document(&text)?;
-                Ok(Exit::Success)
-            }
-            Err(refusal) => {
-                // In a pipe, the text is returned unchanged.
-                if !arguments.check && !arguments.diff {
-                    shell.document(&loaded.source.text)?;
-                }
-                shell.say(refused(&loaded.source, &refusal));
-                Ok(Exit::Fault)
-            }
-        };
+        return of_stdin(&arguments, &cache, &none, shell);
     }
     let search = cache.definitions(&arguments.paths)?;
     let (mut changed, mut kept, mut refusals) = (0, 0, 0);
@@ -131,6 +100,47 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
     shell.say(words.join(", "));
     let asked = arguments.check || arguments.diff;
     Ok(Exit::fault_if(refusals > 0 || (asked && changed > 0)))
+}
+
+/// Formats the standard input.
+fn of_stdin(
+    arguments: &Arguments,
+    cache: &Project,
+    none: &Given,
+    shell: &mut Shell,
+) -> miette::Result<Exit> {
+    let loaded = cache.load_stdin(arguments.stdin_filename.as_deref(), none)?;
+    if loaded.not_text.is_some() || loaded.too_large.is_some() {
+        return Err(Failure::new("the standard input is not text").into());
+    }
+    let limit = limit(&loaded.settings);
+    let style = style(cache.formatting(&loaded.found, &loaded.settings, None));
+    match format(&loaded.source.text, &style, limit) {
+        Ok(text) if arguments.check => {
+            if text != *loaded.source.text {
+                shell.line(&loaded.found.shown)?;
+            }
+            Ok(Exit::fault_if(text != *loaded.source.text))
+        }
+        Ok(text) if arguments.diff => {
+            if text != *loaded.source.text {
+                show(cache, &loaded, none, &text, shell)?;
+            }
+            Ok(Exit::fault_if(text != *loaded.source.text))
+        }
+        Ok(text) => {
+            shell.document(&text)?;
+            Ok(Exit::Success)
+        }
+        Err(refusal) => {
+            // In a pipe, the text is returned unchanged.
+            if !arguments.check && !arguments.diff {
+                shell.document(&loaded.source.text)?;
+            }
+            shell.say(refused(&loaded.source, &refusal));
+            Ok(Exit::Fault)
+        }
+    }
 }
 
 /// Prints the changes to a definition.

@@ -327,11 +327,8 @@ fn parts(text: &str) -> Vec<Part> {
             continue;
         };
         // The children of an element compared as a whole are not compared separately.
-        let Some((mut part, path)) = places.get(&parent.id()).cloned() else { continue };
-        let name = match element.name() {
-            "job-tracker" => "resource-manager",
-            name => name,
-        };
+        let Some((part, path)) = places.get(&parent.id()).cloned() else { continue };
+        let name = name_of(element);
         if name == "description" {
             continue;
         }
@@ -341,19 +338,8 @@ fn parts(text: &str) -> Vec<Part> {
                 places.insert(element.id(), (0, String::new()));
                 continue;
             }
-            let own = element
-                .attribute("name")
-                .filter(|_| NAMED.contains(&name) || above == "credentials");
-            let label = match own {
-                Some(own) => format!("{name} {}", own.value().text),
-                None => name.to_owned(),
-            };
-            part = parts.len();
-            let label = match name {
-                // Each is a separate item, and their order is irrelevant.
-                "include" => format!("include {}", element.text().trimmed().text),
-                _ => label,
-            };
+            let label = label(element, above);
+            let part = parts.len();
             let times = labels.entry(label.clone()).or_default();
             *times += 1;
             let label = if *times == 1 { label } else { format!("{label} ({times})") };
@@ -363,61 +349,87 @@ fn parts(text: &str) -> Vec<Part> {
             leaf(element, &mut parts[part], "text");
             continue;
         }
-        let what =
-            |word: &str| if path.is_empty() { word.to_owned() } else { format!("{path} {word}") };
-        let attribute = |name| {
-            element.attribute(name).map(|found| found.value().text.into_owned()).unwrap_or_default()
-        };
-        let at = element.name_span();
-        match (above, name) {
-            ("fork", "path") => parts[part].say(what("path"), attribute("start"), at),
-            ("action", "ok" | "error") => parts[part].say(what(name), attribute("to"), at),
-            ("decision", "switch") => {
-                places.insert(element.id(), (part, path));
-            }
-            ("switch", "case") => {
-                let predicate = element.text().trimmed().text.into_owned();
-                parts[part].say(what("case"), format!("{predicate}{ARROW}{}", attribute("to")), at);
-            }
-            ("switch", "default") => parts[part].say(what("default"), attribute("to"), at),
-            (
-                "fs" | "prepare",
-                "mkdir" | "delete" | "move" | "chmod" | "chgrp" | "touchz" | "setrep",
-            ) => {
-                let mut step = name.to_owned();
-                for attribute in element.attributes().filter(|a| a.declares().is_none()) {
-                    step.push_str(&format!(
-                        " {}={}",
-                        attribute.qualified_name(),
-                        attribute.value().text
-                    ));
-                }
-                if element.child("recursive").is_some() {
-                    step.push_str(" recursive");
-                }
-                parts[part].say(what("step"), step, at);
-            }
-            ("configuration" | "parameters", "property") => {
-                let name =
-                    element.child("name").map(|name| name.text().trimmed().text.into_owned());
-                let value = element.child("value").map(|value| value.text());
-                let place = value.as_ref().map_or(at, |value| value.span());
-                let value =
-                    value.map_or_else(|| NO_VALUE.to_owned(), |value| value.text.into_owned());
-                parts[part].set(what(&name.unwrap_or_default()), value, place);
-            }
-            _ => {
-                let path = what(name);
-                if schema(element) != schema(parent) {
-                    parts[part].say(format!("{path} schema"), schema(element).to_owned(), at);
-                }
-                attributes(element, &mut parts[part], &path);
-                leaf(element, &mut parts[part], &path);
-                places.insert(element.id(), (part, path));
-            }
+        if let Some(path) = say(element, parent, path, &mut parts[part]) {
+            places.insert(element.id(), (part, path));
         }
     }
     parts
+}
+
+/// The name of an element, as it is compared.
+fn name_of<'t>(element: Element<'t>) -> &'t str {
+    match element.name() {
+        "job-tracker" => "resource-manager",
+        name => name,
+    }
+}
+
+/// How the part that an element begins is called.
+fn label(element: Element<'_>, above: &str) -> String {
+    let name = name_of(element);
+    let own = element.attribute("name").filter(|_| NAMED.contains(&name) || above == "credentials");
+    match own {
+        // Each is a separate item, and their order is irrelevant.
+        _ if name == "include" => format!("include {}", element.text().trimmed().text),
+        Some(own) => format!("{name} {}", own.value().text),
+        None => name.to_owned(),
+    }
+}
+
+/// Adds what an element says to its part. Returns the path in that part at which its children are compared, if they are
+/// compared separately.
+fn say(element: Element<'_>, parent: Element<'_>, path: String, part: &mut Part) -> Option<String> {
+    let (above, name) = (parent.name(), name_of(element));
+    let what =
+        |word: &str| if path.is_empty() { word.to_owned() } else { format!("{path} {word}") };
+    let attribute = |name| {
+        element.attribute(name).map(|found| found.value().text.into_owned()).unwrap_or_default()
+    };
+    let at = element.name_span();
+    match (above, name) {
+        ("fork", "path") => part.say(what("path"), attribute("start"), at),
+        ("action", "ok" | "error") => part.say(what(name), attribute("to"), at),
+        ("decision", "switch") => return Some(path),
+        ("switch", "case") => {
+            let predicate = element.text().trimmed().text.into_owned();
+            part.say(what("case"), format!("{predicate}{ARROW}{}", attribute("to")), at);
+        }
+        ("switch", "default") => part.say(what("default"), attribute("to"), at),
+        (
+            "fs" | "prepare",
+            "mkdir" | "delete" | "move" | "chmod" | "chgrp" | "touchz" | "setrep",
+        ) => {
+            let mut step = name.to_owned();
+            for attribute in element.attributes().filter(|a| a.declares().is_none()) {
+                step.push_str(&format!(
+                    " {}={}",
+                    attribute.qualified_name(),
+                    attribute.value().text
+                ));
+            }
+            if element.child("recursive").is_some() {
+                step.push_str(" recursive");
+            }
+            part.say(what("step"), step, at);
+        }
+        ("configuration" | "parameters", "property") => {
+            let name = element.child("name").map(|name| name.text().trimmed().text.into_owned());
+            let value = element.child("value").map(|value| value.text());
+            let place = value.as_ref().map_or(at, |value| value.span());
+            let value = value.map_or_else(|| NO_VALUE.to_owned(), |value| value.text.into_owned());
+            part.set(what(&name.unwrap_or_default()), value, place);
+        }
+        _ => {
+            let path = what(name);
+            if schema(element) != schema(parent) {
+                part.say(format!("{path} schema"), schema(element).to_owned(), at);
+            }
+            attributes(element, part, &path);
+            leaf(element, part, &path);
+            return Some(path);
+        }
+    }
+    None
 }
 
 /// Adds the significant attributes of an element, except the name that identifies its part.

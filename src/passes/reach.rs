@@ -169,39 +169,10 @@ pub fn reach(workflow: &Workflow, names: &Names) -> (Reach, Vec<Diagnostic>) {
     };
     let mut findings = Vec::new();
 
-    let starts = workflow.nodes().filter(|(_, node)| node.shape == Shape::Start).map(|(id, _)| id);
-    let mut open: Vec<NodeId> = starts.collect();
-    for id in &open {
-        reach.reachable[id.index()] = true;
-    }
-    let started = !open.is_empty();
-    while let Some(id) = open.pop() {
-        for transition in workflow.exits(id) {
-            if let Some(target) = names.target(transition)
-                && !reach.reachable[target.index()]
-            {
-                reach.reachable[target.index()] = true;
-                open.push(target);
-            }
-        }
-    }
-
-    let mut graph: DiGraph<(), ()> = DiGraph::with_capacity(count, workflow.transitions.len());
-    for _ in 0..count {
-        graph.add_node(());
-    }
-    for transition in workflow.transitions() {
-        if let Some(target) = names.target(transition) {
-            graph.add_edge(
-                NodeIndex::new(transition.from.index()),
-                NodeIndex::new(target.index()),
-                (),
-            );
-        }
-    }
+    let started = mark_reachable(workflow, names, &mut reach.reachable);
     // Components come in reverse topological order. Tarjan's algorithm would be the usual one, but that of the library
     // is recursive.
-    let components = kosaraju_scc(&graph);
+    let components = kosaraju_scc(&graph(workflow, names));
     for component in components.iter().rev() {
         for index in component {
             if reach.reachable[index.index()] {
@@ -261,6 +232,46 @@ pub fn reach(workflow: &Workflow, names: &Names) -> (Reach, Vec<Diagnostic>) {
     }
     findings.sort_by_key(|finding| finding.span);
     (reach, findings)
+}
+
+/// Marks the nodes that a run can reach. Returns whether there is a start node.
+fn mark_reachable(workflow: &Workflow, names: &Names, reachable: &mut [bool]) -> bool {
+    let starts = workflow.nodes().filter(|(_, node)| node.shape == Shape::Start).map(|(id, _)| id);
+    let mut open: Vec<NodeId> = starts.collect();
+    for id in &open {
+        reachable[id.index()] = true;
+    }
+    let started = !open.is_empty();
+    while let Some(id) = open.pop() {
+        for transition in workflow.exits(id) {
+            if let Some(target) = names.target(transition)
+                && !reachable[target.index()]
+            {
+                reachable[target.index()] = true;
+                open.push(target);
+            }
+        }
+    }
+    started
+}
+
+/// The nodes and their transitions.
+fn graph(workflow: &Workflow, names: &Names) -> DiGraph<(), ()> {
+    let mut graph: DiGraph<(), ()> =
+        DiGraph::with_capacity(workflow.nodes.len(), workflow.transitions.len());
+    for _ in 0..workflow.nodes.len() {
+        graph.add_node(());
+    }
+    for transition in workflow.transitions() {
+        if let Some(target) = names.target(transition) {
+            graph.add_edge(
+                NodeIndex::new(transition.from.index()),
+                NodeIndex::new(target.index()),
+                (),
+            );
+        }
+    }
+    graph
 }
 
 /// The unreachable nodes that no other fault explains: nodes reachable only from such nodes follow once these are

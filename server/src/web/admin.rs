@@ -73,20 +73,7 @@ pub(super) fn answer(shared: &Shared, request: &Request, resource: &str) -> Resu
             json!({"ankus": request.base})
         }
         ("GET", "list_sharelib") => libraries(shared, request)?,
-        ("GET", "update_sharelib") => {
-            // Nothing is cached: the library is searched whenever an action needs it.
-            if shared.backend.share_library()?.is_some() {
-                let host = &request.base;
-                return Ok(Answer::json(
-                    &json!({"sharelibUpdate": {"host": host, "status": "Successful"}}),
-                ));
-            }
-            let properties = shared.backend.configuration();
-            let folder = properties.get("oozie.service.WorkflowAppService.system.libpath");
-            let folder = folder.map_or("/user/oozie/share/lib", String::as_str);
-            let why = format!("java.io.FileNotFoundException: File {folder} does not exist");
-            json!({"sharelibUpdate": {"host": request.base, "status": why}})
-        }
+        ("GET", "update_sharelib") => updated_library(shared, request)?,
         ("GET", "jmsinfo") => {
             newer()?;
             let why = "JMSTopicService is not initialized. JMS notificationmay not be enabled";
@@ -96,26 +83,44 @@ pub(super) fn answer(shared: &Shared, request: &Request, resource: &str) -> Resu
             ));
         }
         ("PUT", "purge") => {
-            let number = |name| -> Result<Option<u64>, Fault> {
-                // The client sends options that were not given as empty.
-                if request.parameter(name).is_some_and(|text| text.trim().is_empty()) {
-                    return Ok(None);
-                }
-                Ok(request.number(name)?.and_then(|number| u64::try_from(number).ok()))
-            };
-            let purge = Purge {
-                workflows: number("wf")?,
-                coordinators: number("coord")?,
-                bundles: number("bundle")?,
-                actions: request.flag("oldcoordaction"),
-                limit: number("limit")?.and_then(|most| usize::try_from(most).ok()),
-            };
-            shared.backend.purge(&purge)?;
+            shared.backend.purge(&purge(request)?)?;
             json!({"purge": "Purge command executed successfully"})
         }
         (_, other) => return Err(Fault::resource(other)),
     };
     Ok(Answer::json(&object))
+}
+
+/// What a client of `update_sharelib` is told.
+fn updated_library(shared: &Shared, request: &Request) -> Result<Value, Fault> {
+    // Nothing is cached: the library is searched whenever an action needs it.
+    if shared.backend.share_library()?.is_some() {
+        let host = &request.base;
+        return Ok(json!({"sharelibUpdate": {"host": host, "status": "Successful"}}));
+    }
+    let properties = shared.backend.configuration();
+    let folder = properties.get("oozie.service.WorkflowAppService.system.libpath");
+    let folder = folder.map_or("/user/oozie/share/lib", String::as_str);
+    let why = format!("java.io.FileNotFoundException: File {folder} does not exist");
+    Ok(json!({"sharelibUpdate": {"host": request.base, "status": why}}))
+}
+
+/// What a client wants purged.
+fn purge(request: &Request) -> Result<Purge, Fault> {
+    let number = |name| -> Result<Option<u64>, Fault> {
+        // The client sends options that were not given as empty.
+        if request.parameter(name).is_some_and(|text| text.trim().is_empty()) {
+            return Ok(None);
+        }
+        Ok(request.number(name)?.and_then(|number| u64::try_from(number).ok()))
+    };
+    Ok(Purge {
+        workflows: number("wf")?,
+        coordinators: number("coord")?,
+        bundles: number("bundle")?,
+        actions: request.flag("oldcoordaction"),
+        limit: number("limit")?.and_then(|most| usize::try_from(most).ok()),
+    })
 }
 
 /// Returns the parts of the share library whose whole name matches a pattern, with their files; without one, only their

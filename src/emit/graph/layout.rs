@@ -151,26 +151,15 @@ fn spots(
     (forward, turned): (&[(usize, usize)], &[bool]),
     layers: &[usize],
 ) -> Spots {
-    let count = 1 + layers.iter().copied().max().unwrap_or(0);
     // A label comes after the source of its link; a shared one, before the box where the routes meet.
     let words_after = |index: usize| {
         let (from, to) = forward[index];
         let first = (links[index].class > 0) == turned[index];
         if first { layers[from] } else { layers[to] - 1 }
     };
-    let mut has_words = vec![false; count];
-    let real = |index: usize| forward[index].0 != forward[index].1;
-    for (index, link) in links.iter().enumerate() {
-        if link.words.is_some() && real(index) {
-            has_words[words_after(index)] = true;
-        }
-    }
-    let mut row_of = Vec::with_capacity(count);
-    let mut rows = 0;
-    for has_words in &has_words {
-        row_of.push(rows);
-        rows += 1 + usize::from(*has_words);
-    }
+    let labelled = links.iter().enumerate().filter(|(_, link)| link.words.is_some());
+    let labelled = labelled.filter(|(index, _)| forward[*index].0 != forward[*index].1);
+    let (row_of, rows) = rows(layers, labelled.map(|(index, _)| words_after(index)));
 
     let mut all: Vec<Spot> = sizes
         .iter()
@@ -254,19 +243,45 @@ fn spots(
         }
         ways.push(way);
     }
+    let (near, pulls) = neighbors(all.len(), links, steps);
+    Spots { all, rows, near, pulls, ways }
+}
+
+/// The row of each layer, and the number of rows: a layer after which labels come is followed by a row for them.
+fn rows(layers: &[usize], words_after: impl Iterator<Item = usize>) -> (Vec<usize>, usize) {
+    let count = 1 + layers.iter().copied().max().unwrap_or(0);
+    let mut has_words = vec![false; count];
+    for layer in words_after {
+        has_words[layer] = true;
+    }
+    let mut row_of = Vec::with_capacity(count);
+    let mut rows = 0;
+    for has_words in &has_words {
+        row_of.push(rows);
+        rows += 1 + usize::from(*has_words);
+    }
+    (row_of, rows)
+}
+
+/// Which spots are above and below which, from left to right, and how strongly each pulls those below it. A step is an
+/// upper spot, a lower one, the pull, and the link.
+fn neighbors(
+    count: usize,
+    links: &[Link],
+    mut steps: Vec<(usize, usize, Pull, usize)>,
+) -> (Neighbors, Vec<Vec<Pull>>) {
     steps.sort_by_key(|(upper, lower, pull, index)| (*upper, *lower, u8::MAX - *pull, *index));
     steps.dedup_by_key(|(upper, lower, ..)| (*upper, *lower));
     // Side links come last, and so to the right.
     steps.sort_by_key(|(upper, _, _, index)| (*upper, links[*index].class, *index));
-    let mut near =
-        Neighbors { above: vec![Vec::new(); all.len()], below: vec![Vec::new(); all.len()] };
-    let mut pulls = vec![Vec::new(); all.len()];
+    let mut near = Neighbors { above: vec![Vec::new(); count], below: vec![Vec::new(); count] };
+    let mut pulls = vec![Vec::new(); count];
     for (upper, lower, pull, _) in steps {
         near.below[upper].push(lower);
         near.above[lower].push(upper);
         pulls[upper].push(pull);
     }
-    Spots { all, rows, near, pulls, ways }
+    (near, pulls)
 }
 
 /// Whether each box is reachable by main links, and not only by side links.

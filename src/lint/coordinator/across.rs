@@ -271,34 +271,7 @@ pub fn bundle(
         // A path that is known to lead nowhere must not be matched with another coordinator by its end.
         let is_lost = around.lost(path.span(), "coordinator").is_some();
         let Some(sibling) = sibling.ok().map(|at| &siblings[at]).filter(|_| !is_lost) else {
-            let uri = kept.members.get(at).map_or("", |member| &member.app_path);
-            // The path may be right for a workflow, but is wrong here.
-            let workflow = around.find(uri, "workflow.xml").is_some();
-            let key = "oozie.bundle.application.path";
-            let absent = || around.absent(uri, key, "coordinator.xml");
-            let told = |wanted: &str| {
-                format!("there is no coordinator at {}", path_in_words(path.as_str(), wanted))
-            };
-            let (message, near) = match around.lost(path.span(), "coordinator") {
-                Some(lost) => lost,
-                None => match absent() {
-                    Some(wanted) => (told(&wanted), None),
-                    None => {
-                        let near = beside::near(around, path.as_str(), "coordinator-app");
-                        let Some(near) = near else { continue };
-                        (told(""), Some(near.to_owned()))
-                    }
-                },
-            };
-            let found = finding(&k::BUNDLE_APP_PATH_NOT_FOUND, path.span(), message);
-            let found = match workflow {
-                true => found.help("there is a workflow"),
-                false => super::at_origin(around, path, "the coordinator is named here", found),
-            };
-            out.push(match near.filter(|_| !workflow) {
-                Some(near) => found.did_you_mean(near),
-                None => found,
-            });
+            out.extend(not_found(kept, at, path, around));
             continue;
         };
         let (namespace, root) = &sibling.root;
@@ -321,54 +294,7 @@ pub fn bundle(
         }
         // Properties that are not in the bundle may be in properties that are unknown.
         if !around.submission.values.is_empty() {
-            let text = around.files.text(&sibling.path).map_or("", |source| source.text.as_str());
-            // A name that is wrong in the coordinator is reported there.
-            let slip = |name: &str| {
-                let part = ["Y", "M", "D", "H"].iter().any(|letter| name.starts_with(letter));
-                let is_format = || name.bytes().all(|byte| b"yMdHhms".contains(&byte));
-                part && name.len() < 8 && name.bytes().all(|byte| byte.is_ascii_uppercase())
-                    || text.contains("formatTime(") && is_format()
-                    || name.contains("${")
-                    || slips::LETTERS.iter().any(|(letter, _)| *letter == name)
-                    || ["dataIn", "dataOut"]
-                        .iter()
-                        .any(|function| text.contains(&format!("coord:{function}({name})")))
-            };
-            // A value that refers to a missing property is reported at that reference.
-            let open = |name: &str| around.submission.get(name).is_some_and(|v| v.contains("${"));
-            // A name similar to one that is given is a slip of the coordinator, and is reported there.
-            let given = || around.submission.iter().map(|(name, _)| name);
-            let own = around.files.text(around.path).map_or("", |source| source.text.as_str());
-            let misspelt = |name: &str| {
-                let near = nearest(name, given().filter(|other| *other != name));
-                near.is_some_and(|near| match own.contains(&format!(">{near}<")) {
-                    true => slips::is_slip(name, near, [own, text]),
-                    false => !slips::is_slip(near, name, [own, text]),
-                })
-            };
-            // Misspelled time parts are reported in the URI template.
-            let of_time = |name: &str| {
-                let name = name.to_ascii_uppercase();
-                ["YEAR", "MONTH", "DAY", "HOUR", "MINUTE"]
-                    .iter()
-                    .any(|part| within(&name, part, 1).is_some())
-            };
-            let told = |name: &&String| slip(name) || open(name) || misspelt(name) || of_time(name);
-            for name in sibling.missing.iter().filter(|name| !told(name)) {
-                if let Some(found) = misnamed(member, name, &sibling.path, text) {
-                    out.push(found);
-                    continue;
-                }
-                let message = format!("the coordinator needs `{name}`, but nothing passes it");
-                out.push(
-                    finding(&k::COORDINATOR_PARAMETERS_MISSING, path.span(), message)
-                        .of(Fault::NotPassed)
-                        .naming([name.as_str()])
-                        .about(name.as_str())
-                        .note_in(sibling.path.clone(), Span::default(), "the coordinator")
-                        .help("add it to the `configuration` of the coordinator in the bundle"),
-                );
-            }
+            parameters_missing(sibling, (member, path), around, &mut out);
         }
         if let (Some(kick_off), Some(definition)) = (&kept.kick_off, &sibling.definition)
             && let Ok(at) = definition.schedule.processing.parse(kick_off)
@@ -405,6 +331,94 @@ fn misnamed(member: &Member, wanted: &str, coordinator: &str, text: &str) -> Opt
             .did_you_mean(wanted)
             .note_in(coordinator, Span::default(), "the coordinator"),
     )
+}
+
+/// Reports a path at which there is no coordinator.
+fn not_found(kept: &Bundle, at: usize, path: &Scalar, around: Around<'_>) -> Option<Diagnostic> {
+    let uri = kept.members.get(at).map_or("", |member| &member.app_path);
+    // The path may be right for a workflow, but is wrong here.
+    let workflow = around.find(uri, "workflow.xml").is_some();
+    let key = "oozie.bundle.application.path";
+    let absent = || around.absent(uri, key, "coordinator.xml");
+    let told = |wanted: &str| {
+        format!("there is no coordinator at {}", path_in_words(path.as_str(), wanted))
+    };
+    let (message, near) = match around.lost(path.span(), "coordinator") {
+        Some(lost) => lost,
+        None => match absent() {
+            Some(wanted) => (told(&wanted), None),
+            None => {
+                let near = beside::near(around, path.as_str(), "coordinator-app")?;
+                (told(""), Some(near.to_owned()))
+            }
+        },
+    };
+    let found = finding(&k::BUNDLE_APP_PATH_NOT_FOUND, path.span(), message);
+    let found = match workflow {
+        true => found.help("there is a workflow"),
+        false => super::at_origin(around, path, "the coordinator is named here", found),
+    };
+    Some(match near.filter(|_| !workflow) {
+        Some(near) => found.did_you_mean(near),
+        None => found,
+    })
+}
+
+/// Reports what a coordinator reads and nothing passes to it, unless another finding explains that.
+fn parameters_missing(
+    sibling: &Sibling,
+    (member, path): (&Member, &Scalar),
+    around: Around<'_>,
+    out: &mut Vec<Diagnostic>,
+) {
+    let text = around.files.text(&sibling.path).map_or("", |source| source.text.as_str());
+    // A name that is wrong in the coordinator is reported there.
+    let slip = |name: &str| {
+        let part = ["Y", "M", "D", "H"].iter().any(|letter| name.starts_with(letter));
+        let is_format = || name.bytes().all(|byte| b"yMdHhms".contains(&byte));
+        part && name.len() < 8 && name.bytes().all(|byte| byte.is_ascii_uppercase())
+            || text.contains("formatTime(") && is_format()
+            || name.contains("${")
+            || slips::LETTERS.iter().any(|(letter, _)| *letter == name)
+            || ["dataIn", "dataOut"]
+                .iter()
+                .any(|function| text.contains(&format!("coord:{function}({name})")))
+    };
+    // A value that refers to a missing property is reported at that reference.
+    let open = |name: &str| around.submission.get(name).is_some_and(|v| v.contains("${"));
+    // A name similar to one that is given is a slip of the coordinator, and is reported there.
+    let given = || around.submission.iter().map(|(name, _)| name);
+    let own = around.files.text(around.path).map_or("", |source| source.text.as_str());
+    let misspelt = |name: &str| {
+        let near = nearest(name, given().filter(|other| *other != name));
+        near.is_some_and(|near| match own.contains(&format!(">{near}<")) {
+            true => slips::is_slip(name, near, [own, text]),
+            false => !slips::is_slip(near, name, [own, text]),
+        })
+    };
+    // Misspelled time parts are reported in the URI template.
+    let of_time = |name: &str| {
+        let name = name.to_ascii_uppercase();
+        ["YEAR", "MONTH", "DAY", "HOUR", "MINUTE"]
+            .iter()
+            .any(|part| within(&name, part, 1).is_some())
+    };
+    let told = |name: &&String| slip(name) || open(name) || misspelt(name) || of_time(name);
+    for name in sibling.missing.iter().filter(|name| !told(name)) {
+        if let Some(found) = misnamed(member, name, &sibling.path, text) {
+            out.push(found);
+            continue;
+        }
+        let message = format!("the coordinator needs `{name}`, but nothing passes it");
+        out.push(
+            finding(&k::COORDINATOR_PARAMETERS_MISSING, path.span(), message)
+                .of(Fault::NotPassed)
+                .naming([name.as_str()])
+                .about(name.as_str())
+                .note_in(sibling.path.clone(), Span::default(), "the coordinator")
+                .help("add it to the `configuration` of the coordinator in the bundle"),
+        );
+    }
 }
 
 /// Returns a finding at the place where a coordinator of a bundle is given a property: in its configuration, or among

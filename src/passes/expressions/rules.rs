@@ -96,8 +96,14 @@ impl Examination<'_, '_> {
     fn form(&mut self, start: u32, end: u32, broken: bool) -> bool {
         let inner_end = if self.text(start, end).ends_with('}') { end - 1 } else { end };
         let inner = self.template.span(start + 2, inner_end.max(start + 2));
-        let trimmed = inner.trim();
-        // `${wf:conf(${key})}`
+        let place = self.span(start, end);
+        self.nested(inner, start, broken)
+            || self.foreign(inner.trim(), place, broken)
+            || self.misread(inner, place, broken)
+    }
+
+    /// `${wf:conf(${key})}`
+    fn nested(&mut self, inner: &str, start: u32, broken: bool) -> bool {
         if broken && let Some((at, length, name)) = nested(inner) {
             // A multi-line expression is unlikely: the one before was never closed.
             if inner[..at].contains('\n') {
@@ -114,12 +120,16 @@ impl Examination<'_, '_> {
             self.out.push(finding.fix(Fix::safe(format!("Write `{name}`"), place, name)));
             return true;
         }
+        false
+    }
+
+    /// Reports a placeholder that another language or a shell was to replace.
+    fn foreign(&mut self, trimmed: &str, place: Span, broken: bool) -> bool {
         if let Some((prefix, rest)) = trimmed.split_once(':')
             && broken
             && FOREIGN.contains(&prefix.trim())
             && !rest.contains('(')
         {
-            let place = self.span(start, end);
             let message = format!("`${{{trimmed}}}` is a placeholder of another language");
             self.out.push(Diagnostic::new(&FOREIGN_PLACEHOLDER, place, message).help(
                 "Oozie evaluates every `${…}` here: move the text into a file, or pass the value as a parameter",
@@ -127,7 +137,6 @@ impl Examination<'_, '_> {
             return true;
         }
         if broken && shell_default(trimmed) {
-            let place = self.span(start, end);
             let message = format!("`${{{trimmed}}}` is an expansion of the shell");
             self.out.push(Diagnostic::new(&FOREIGN_PLACEHOLDER, place, message).help(
                 "Oozie evaluates every `${…}` here: move the text into a script that the action runs",
@@ -140,7 +149,6 @@ impl Examination<'_, '_> {
             && self.place.role != Role::Predicate
             && self.place.phase == Phase::Workflow
         {
-            let place = self.span(start, end);
             let message =
                 format!("`${{{trimmed}}}` is the number {trimmed} and no argument of a script");
             let finding =
@@ -151,7 +159,6 @@ impl Examination<'_, '_> {
             return true;
         }
         if ENVIRONMENT.contains(&trimmed) && !self.facts.may_have(trimmed) {
-            let place = self.span(start, end);
             let message = format!(
                 "`${{{trimmed}}}` is a variable of the environment, which Oozie does not know"
             );
@@ -166,11 +173,16 @@ impl Examination<'_, '_> {
             );
             return true;
         }
+        false
+    }
+
+    /// Reports a name that means something else in an expression, or nothing here.
+    fn misread(&mut self, inner: &str, place: Span, broken: bool) -> bool {
+        let trimmed = inner.trim();
         if TIME.contains(&trimmed)
             && !matches!(self.place.phase, Phase::CoordinatorPlain | Phase::Workflow)
             && !self.facts.may_have(trimmed)
         {
-            let place = self.span(start, end);
             let message =
                 format!("`${{{trimmed}}}` has a value only in the URI template of a dataset");
             self.out.push(Diagnostic::new(&TIME_CONSTANT, place, message).about(trimmed).help(
@@ -182,7 +194,6 @@ impl Examination<'_, '_> {
             && !self.facts.is_subtraction(&name)
             && inner == trimmed
         {
-            let place = self.span(start, end);
             let message = format!(
                 "`{name}` is read as a subtraction, because a name cannot contain a hyphen"
             );
@@ -196,7 +207,6 @@ impl Examination<'_, '_> {
             && !self.facts.declares(&name)
         {
             let base = name.split('.').next().unwrap_or_default().to_owned();
-            let place = self.span(start, end);
             let message = format!(
                 "`{name}` reads a property of the variable `{base}`, not the property `{name}` of the job"
             );
