@@ -397,6 +397,12 @@ impl Unit {
         first.or(self.workflow.as_ref()).map_or("", |loaded| &loaded.found.shown)
     }
 
+    /// Whether its submission names the user who submits it.
+    fn names_user(&self) -> bool {
+        let first = self.coordinator.as_ref().map(|(loaded, _)| loaded);
+        first.or(self.workflow.as_ref()).is_some_and(|loaded| loaded.submission.names(USER))
+    }
+
     /// Returns its known properties: those that it is submitted with, and those that callers pass to it.
     fn known(&self) -> BTreeMap<String, String> {
         let mut known = self.handed.clone();
@@ -493,7 +499,7 @@ fn convert(
 fn load(project: &Project, found: &Found, given: &Given, target: Target) -> miette::Result<Loaded> {
     let mut loaded = project.load(found, given, None)?;
     if loaded.submission.get(USER).is_none() {
-        loaded.submission.set(USER, target.user());
+        loaded.submission.assume(USER, target.user());
     }
     Ok(loaded)
 }
@@ -692,6 +698,9 @@ impl Gathering<'_> {
                     }
                     for (name, value) in &given {
                         own.submission.set(name.to_string(), value.to_string());
+                    }
+                    if !loaded.submission.names(USER) {
+                        own.submission.assume(USER, self.target.user());
                     }
                     let tags = vec![name.clone()];
                     let member = Some(member.name.as_str()).filter(|name| !name.is_empty());

@@ -24,6 +24,8 @@ pub struct Around {
     pub left_out: usize,
     /// The `<global>` settings that it inherits from the workflows that start it.
     pub inherited: Option<Global>,
+    /// Whether its submission names the user; otherwise the user is that of the other engine.
+    pub names_user: bool,
     /// Workflows from which it inherits settings and that are not among the converted files.
     pub starters: Vec<String>,
     /// The settings that workflows which it starts do not inherit although they should, by the location of their paths.

@@ -123,6 +123,7 @@ pub fn parameters(facts: &Facts<'_>) -> Vec<Parameter> {
             Origin::Default(file) => parameter.default = Some((bound.value.clone(), file.clone())),
             Origin::File(file) => parameter.given = Some((bound.value.clone(), file.clone())),
             Origin::Argument => parameter.given = Some((bound.value.clone(), "-D".to_owned())),
+            Origin::Assumed => {}
         }
     }
     for parameter in found.values_mut() {

@@ -347,6 +347,8 @@ pub enum Origin {
     File(String),
     /// `-D` on the command line.
     Argument,
+    /// Nothing: the value takes the place of one that a server would know.
+    Assumed,
 }
 
 /// One property with its origin; the span is in the origin's file.
@@ -506,13 +508,22 @@ impl Submission {
 
     /// Sets one property, as on the command line.
     pub fn set(&mut self, name: impl Into<String>, value: impl Into<String>) {
-        let bound = Bound {
-            value: value.into(),
-            origin: Origin::Argument,
-            name_span: Span::default(),
-            value_span: Span::default(),
-        };
-        self.values.insert(name.into(), bound);
+        self.bind(name.into(), value.into(), Origin::Argument);
+    }
+
+    /// Assumes the value of one property that nothing sets.
+    pub fn assume(&mut self, name: impl Into<String>, value: impl Into<String>) {
+        self.bind(name.into(), value.into(), Origin::Assumed);
+    }
+
+    fn bind(&mut self, name: String, value: String, origin: Origin) {
+        let (name_span, value_span) = (Span::default(), Span::default());
+        self.values.insert(name, Bound { value, origin, name_span, value_span });
+    }
+
+    /// Whether a property has a value that is not merely assumed.
+    pub fn names(&self, name: &str) -> bool {
+        self.values.get(name).is_some_and(|bound| bound.origin != Origin::Assumed)
     }
 
     /// The value of a property, as written.

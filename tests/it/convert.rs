@@ -238,6 +238,10 @@ fn properties_have_the_values_of_a_submission() {
     user(&dag, "sam");
     assert!(report["applications"][0]["unset"].is_null(), "{report}");
     user(&dag_of(&named, &["-D", "user.name=ann"]).0, "ann");
+    // Someone may be called as the user of Airflow is.
+    let (dag, report) = dag_of(text, &["-D", "user.name=airflow"]);
+    user(&dag, "airflow");
+    assert!(report["applications"][0]["unset"].is_null(), "{report}");
 }
 
 #[test]

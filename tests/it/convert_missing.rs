@@ -509,11 +509,13 @@ fn the_user_is_a_parameter() {
         LOAD.replace("${mode eq 'full'}", "true").replace("${input}", "/user/${wf:user()}/x");
     written(folder.path(), "workflow.xml", &text);
     let from = shown(&folder.path().join("workflow.xml"));
-    for (given, user, expected) in
-        [(&["-D", "user.name=ann"][..], "ann", "exact"), (&[], "airflow", "approximate")]
-    {
+    for (given, user, expected) in [
+        (&["-D", "user.name=ann"][..], "ann", "exact"),
+        (&[], "airflow", "approximate"),
+        (&["-D", "user.name=airflow"], "airflow", "exact"),
+    ] {
         let report = folder.path().join("r.json");
-        let out = folder.path().join("out").join(user);
+        let out = folder.path().join(expected).join(user);
         let (out, report) = (shown(&out), shown(&report));
         let arguments = [&[from.as_str(), "-o", &out, "--report", &report][..], given].concat();
         let (code, lost, said) = convert(&arguments);

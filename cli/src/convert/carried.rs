@@ -102,6 +102,7 @@ impl<'a> Read<'a> {
         let settings = settings.unwrap_or_default();
         let secrets = settings.secrets.with_references(&unit.properties);
         let mut around = around.get(&unit.name).cloned().unwrap_or_default();
+        around.names_user = unit.names_user();
         if let Some(workflow) = &workflow {
             let inherited = around.inherited.as_ref().map_or(&[][..], |above| &above.job_xml);
             around.job_xml = around::job_xml(unit, workflow, inherited, &secrets);

@@ -33,7 +33,7 @@ pub(super) fn of(units: &[Unit], target: Target) -> Vec<Vec<Unset>> {
         }
     }
     let passed = units.iter().map(passed).collect();
-    let search = Search { units, callers, passed, user: target.user() };
+    let search = Search { units, callers, passed };
     let unset = |(name, uses): (String, Uses)| {
         let remedy = if name == USER { USER_REMEDY } else { target.unset_remedy() };
         Unset { name, uses: uses.into_iter().collect(), remedy }
@@ -56,8 +56,6 @@ struct Search<'u> {
     callers: BTreeMap<&'u str, Vec<(usize, &'u Call)>>,
     /// The properties that the coordinator of each unit sets for its workflow.
     passed: Vec<BTreeSet<String>>,
-    /// The user if nothing names one.
-    user: &'u str,
 }
 
 impl Search<'_> {
@@ -72,7 +70,7 @@ impl Search<'_> {
                 if self.is_given(&name, at, is_workflow) {
                     for (name, place) in behind(unit, &name) {
                         let is_given = match &*name {
-                            USER => self.names_user(unit),
+                            USER => unit.names_user(),
                             name => self.is_given(name, at, is_workflow),
                         };
                         if !is_given {
@@ -85,18 +83,13 @@ impl Search<'_> {
                 }
             }
         }
-        if let Some(loaded) = unit.workflow.as_ref().filter(|_| !self.names_user(unit)) {
+        if let Some(loaded) = unit.workflow.as_ref().filter(|_| !unit.names_user()) {
             let places = asks_hive(loaded);
             if !places.is_empty() {
                 unset.entry(USER.to_owned()).or_default().extend(places);
             }
         }
         unset
-    }
-
-    /// Whether the properties of a unit or the command line name the user who submits.
-    fn names_user(&self, unit: &Unit) -> bool {
-        unit.properties.get(USER).is_some_and(|user| user != self.user)
     }
 
     /// Whether anything gives a parameter of a unit's workflow, or else of its coordinator, a value.

@@ -24,7 +24,7 @@ use super::ledger::{Entry, Ledger, Outcome};
 use super::model::{self, Runs, Tasks};
 use super::said::{self, Kept, Reader, Says};
 use super::shared::Around;
-use super::{Conversion, Output, Partly, REFUSED, Target, Unscheduled};
+use super::{Conversion, Output, Partly, REFUSED, Unscheduled};
 use crate::analysis::Analysis;
 use crate::ir::Scalar;
 use crate::ir::workflow::{NodeId, Shape};
@@ -438,7 +438,6 @@ impl<'a> Printer<'a> {
         let secrets = self.given.secrets;
         let is_secret = |name: &str| secrets.covers(name);
         let is_open = |name: &str| super::is_open(name, self.given.properties);
-        let user = self.given.properties.get("user.name");
         let names = Names {
             phase: self.phase,
             texts: &self.texts,
@@ -450,7 +449,7 @@ impl<'a> Printer<'a> {
             tasks: &self.tasks,
             transitions: &self.transitions,
             is_forked: self.is_forked,
-            knows_user: user.is_some_and(|user| user != Target::Airflow(self.version).user()),
+            knows_user: self.given.around.names_user,
             group: self.group.as_ref().map(|group| &*group.id),
             place: expression::Place::Template,
         };
