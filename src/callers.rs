@@ -479,31 +479,23 @@ impl Index {
         self.sources_near(path).map_or(0, Sources::number)
     }
 
-    /// The classes that the text of a definition names and that have no source near it, if others there have a similar name;
-    /// `values` are all known values of the properties that the text refers to.
-    pub fn classes_alike<'v>(
+    /// The classes that a definition names and that have no source near it, if others there have a similar name; `values`
+    /// returns all known values of a property. The tree is requested only if it matters.
+    pub fn classes_alike<'t, 'v>(
         &self,
         path: &str,
-        text: &str,
+        tree: impl FnOnce() -> &'t Tree,
         values: impl Fn(&str) -> Vec<&'v str>,
     ) -> BTreeMap<String, Alike> {
         let mut all = BTreeMap::new();
         let Some(sources) = self.sources_near(path) else { return all };
-        // The last one names classes in configurations: of mappers, reducers and others.
-        for tag in ["<main-class>", "<class>", ".class</name>"] {
-            for at in memmem::find_iter(text.as_bytes(), tag).take(MOST_NAMED) {
-                let mut rest = &text[at + tag.len()..];
-                if tag.ends_with("name>") {
-                    let Some(value) = rest.trim_start().strip_prefix("<value>") else { continue };
-                    rest = value;
-                }
-                let named = rest.split('<').next().unwrap_or_default().trim();
-                let name = named.strip_prefix("${").and_then(|rest| rest.strip_suffix('}'));
-                let classes = name.map_or_else(|| vec![named], |name| values(name.trim()));
-                for class in classes.into_iter().map(str::trim) {
-                    if !class.contains('$') && !all.contains_key(class) {
-                        all.extend(sources.alike(class).map(|alike| (class.to_owned(), alike)));
-                    }
+        for named in classes(tree()) {
+            let named = named.as_str();
+            let name = named.strip_prefix("${").and_then(|rest| rest.strip_suffix('}'));
+            let classes = name.map_or_else(|| vec![named], |name| values(name.trim()));
+            for class in classes.into_iter().map(str::trim) {
+                if !class.contains('$') && !all.contains_key(class) {
+                    all.extend(sources.alike(class).map(|alike| (class.to_owned(), alike)));
                 }
             }
         }
@@ -528,6 +520,20 @@ impl Index {
             (seen, &self.callers[target][*at])
         })
     }
+}
+
+/// The classes that a definition names: those that actions run, and those of properties, such as mappers and reducers.
+fn classes(tree: &Tree) -> impl Iterator<Item = String> {
+    let all = tree.root().into_iter().flat_map(Element::descendants);
+    let named = all.filter_map(|element| match element.name() {
+        "main-class" | "class" => Some(element),
+        "value" => {
+            let name = element.parent()?.child("name")?.text();
+            name.trimmed().text.ends_with(".class").then_some(element)
+        }
+        _ => None,
+    });
+    named.map(|element| element.text().trimmed().text.into_owned()).take(MOST_NAMED)
 }
 
 /// A path relative to a folder that contains it; `None` for an empty folder.

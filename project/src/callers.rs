@@ -13,6 +13,7 @@ use ankus::files::{Entry, folder_of};
 use ankus::lint::{may_be_elsewhere, script_paths};
 use ankus::source::{self, Source};
 use ankus::syntax::properties::{self, Origin, Submission};
+use ankus::syntax::xml::{self, Element};
 use foldhash::{HashSet, HashSetExt};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
@@ -379,25 +380,30 @@ fn add_named(index: &Index, loaded: &mut Loaded, looks: Looks<'_>) {
         all.extend(near.map(|entry| entry.value.as_str()).take(MOST_VALUES));
         all
     };
-    let classes = index.classes_alike(&own, &loaded.source.text, values);
+    // Parsed here, it is parsed for the check.
+    let known = loaded.analysis.clone();
+    let analysis = known.unwrap_or_else(|| Arc::new(Analysis::new(Arc::clone(&loaded.source))));
+    let classes = index.classes_alike(&own, || analysis.tree(), values);
     let mut paths: Vec<String> =
         classes.values().flat_map(|alike| alike.sources.iter().cloned()).collect();
-    paths.extend(scripts_of(&loaded.source.text, &own, submission));
+    if loaded.source.text.contains("<script") {
+        paths.extend(scripts_of(analysis.tree(), &own, submission));
+    }
     loaded.submission.classes = classes;
+    loaded.analysis = Some(analysis);
     add_texts(loaded, paths, looks);
 }
 
 /// Returns the paths of scripts that may be outside the folder of the definition.
-fn scripts_of(text: &str, own: &str, submission: &Submission) -> Vec<String> {
-    let tag = "<script>";
-    let mut paths = Vec::new();
-    for (at, _) in text.match_indices(tag).take(MOST_VALUES) {
-        let named = text[at + tag.len()..].split(['<', '#']).next().unwrap_or_default().trim();
-        if may_be_elsewhere(named) {
-            paths.extend(script_paths(named, own, submission));
-        }
-    }
-    paths
+fn scripts_of(tree: &xml::Tree, own: &str, submission: &Submission) -> Vec<String> {
+    let all = tree.root().into_iter().flat_map(Element::descendants);
+    let scripts = all.filter(|element| element.name() == "script").take(MOST_VALUES);
+    let paths = scripts.flat_map(|element| {
+        let text = element.text().text;
+        let named = text.split('#').next().unwrap_or_default().trim();
+        may_be_elsewhere(named).then(|| script_paths(named, own, submission)).unwrap_or_default()
+    });
+    paths.collect()
 }
 
 /// Returns all values that a property of a definition has by its submission and its callers.

@@ -165,7 +165,8 @@ impl Example {
         starts.sort();
         submission.starts = starts;
         let value = |name: &str| submission.get(name).into_iter().collect();
-        submission.classes = index.classes_alike(path, &self.files[0].1, value);
+        let tree = Tree::parse_tolerantly(&self.files[0].1).0;
+        submission.classes = index.classes_alike(path, || &tree, value);
         submission
     }
 

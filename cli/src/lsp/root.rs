@@ -462,7 +462,7 @@ impl Root {
             let text = Arc::clone(&loaded.source.text);
             let around = document.map(|_| {
                 let files = Arc::new(std::mem::take(&mut loaded.files));
-                let loaded = Arc::new(loaded);
+                let loaded = Arc::new(Loaded { analysis: None, ..loaded });
                 Arc::new(Around { loaded, files, analysis, known, glance })
             });
             Ok(Answer { part, reads, text, callers, around })
