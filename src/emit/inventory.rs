@@ -80,14 +80,14 @@ pub struct Application {
     pub called: usize,
     /// The code with which the server refuses it, if it does.
     pub refused: Option<&'static str>,
-    /// Number of reported findings by rule, except those of the migration group.
-    pub findings: BTreeMap<&'static str, usize>,
-    /// Number of reported findings by level: errors, warnings, infos.
+    /// Number of reported findings in it by rule, except those of the migration group.
+    pub inside: BTreeMap<&'static str, usize>,
+    /// Its reported findings in other files, which it may share with other applications.
+    pub beside: BTreeSet<Beside>,
+    /// Number of all its reported findings by level: errors, warnings, infos.
     pub levels: [usize; 3],
     /// Number of findings by rule of the migration group.
     pub migration: BTreeMap<&'static str, usize>,
-    /// Its findings in other files, which it may share with other applications.
-    pub beside: BTreeSet<Beside>,
 }
 
 /// A finding in a file that is not the definition, such as its properties.
@@ -130,10 +130,10 @@ impl Application {
             calls: Vec::new(),
             called: 0,
             refused: file.reference.as_ref().and_then(|reference| reference.verdict.code),
-            findings: BTreeMap::new(),
+            inside: BTreeMap::new(),
+            beside: BTreeSet::new(),
             levels: [0; 3],
             migration: BTreeMap::new(),
-            beside: BTreeSet::new(),
         };
         for finding in findings {
             let rule = finding.diagnostic.kind.name;
@@ -141,8 +141,9 @@ impl Application {
                 *application.migration.entry(rule).or_default() += 1;
                 continue;
             }
-            *application.findings.entry(rule).or_default() += 1;
-            if finding.path != file.path {
+            if finding.path == file.path {
+                *application.inside.entry(rule).or_default() += 1;
+            } else {
                 let (span, message) = (finding.diagnostic.span, finding.diagnostic.message.clone());
                 let beside = Beside { path: finding.path.clone(), rule, span, message };
                 application.beside.insert(beside);
@@ -209,6 +210,13 @@ impl Application {
         }
     }
 
+    /// Number of its reported findings by rule, wherever they are.
+    pub fn findings(&self) -> BTreeMap<&'static str, usize> {
+        let mut all = self.inside.clone();
+        self.beside.iter().for_each(|beside| *all.entry(beside.rule).or_default() += 1);
+        all
+    }
+
     /// The effort of migrating it.
     pub fn effort(&self) -> Effort {
         let some = |rules: &[&str]| rules.iter().any(|rule| self.migration.contains_key(rule));
@@ -271,7 +279,7 @@ impl Inventory {
     /// Number of occurrences in the estate, the most frequent first.
     fn totals<'a>(
         &'a self,
-        of: impl Fn(&'a Application) -> Vec<(&'a str, usize)>,
+        mut of: impl FnMut(&'a Application) -> Vec<(&'a str, usize)>,
     ) -> Vec<(&'a str, usize, usize)> {
         let mut counts: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
         for app in &self.applications {
@@ -311,17 +319,16 @@ impl Inventory {
 
     /// Findings: number of findings and of definitions. A finding in a file that several definitions share is one.
     pub fn findings(&self) -> Vec<(&str, usize, usize)> {
-        let mut rows =
-            self.totals(|app| app.findings.iter().map(|(name, count)| (*name, *count)).collect());
-        let mut seen = BTreeSet::new();
-        for beside in self.applications.iter().flat_map(|app| &app.beside) {
-            let row = rows.iter_mut().find(|(name, ..)| *name == beside.rule);
-            if let (false, Some((_, count, _))) = (seen.insert(beside), row) {
-                *count -= 1;
+        let mut shared: BTreeSet<&Beside> = BTreeSet::new();
+        self.totals(|app| {
+            let mut counts: BTreeMap<&str, usize> =
+                app.inside.iter().map(|(name, count)| (*name, *count)).collect();
+            for beside in &app.beside {
+                // The first definition counts it, the others have it too.
+                *counts.entry(beside.rule).or_default() += usize::from(shared.insert(beside));
             }
-        }
-        rows.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));
-        rows
+            counts.into_iter().collect()
+        })
     }
 
     /// Features that another engine lacks: number of findings and of definitions.
@@ -501,7 +508,7 @@ pub fn json(inventory: &Inventory) -> String {
                 "calls": app.calls.iter().map(call_of).collect::<Vec<_>>(),
                 "called": app.called,
                 "refused": app.refused,
-                "findings": app.findings,
+                "findings": app.findings(),
                 "errors": app.levels[0],
                 "warnings": app.levels[1],
                 "infos": app.levels[2],

@@ -332,7 +332,7 @@ proptest! {
             calls: vec![call.clone()],
             called: 0,
             refused: None,
-            findings: [("a-rule", 1)].into(),
+            inside: [("a-rule", 1)].into(),
             levels: [1, 0, 0],
             migration: [("a-rule", 1)].into(),
             beside: [].into(),
