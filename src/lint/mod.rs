@@ -18,6 +18,7 @@ pub mod coordinator;
 mod endpoints;
 pub mod example;
 mod facts;
+mod forgotten;
 mod handed_on;
 mod known;
 mod letters;

@@ -2,10 +2,12 @@
 
 use crate::diag::{Diagnostic, Fault, Group, Kind, Level, within};
 use crate::lint::facts::{Property, Start, starts};
+use crate::lint::forgotten::are_given_later;
 use crate::lint::misnamed::misnamed_key;
 use crate::lint::{Facts, Rule};
 use crate::slips::{differ_in_a_word, is_slip};
 use crate::syntax::properties::{self, Origin};
+use foldhash::{HashSet, HashSetExt};
 
 pub(super) static RULE: Rule = Rule {
     kind: Kind {
@@ -56,8 +58,9 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         return;
     }
     let Some((_, parameters)) = facts.parameters() else { return };
-    let mut found = Vec::new();
+    let (mut found, mut unexplained, mut needed) = (Vec::new(), HashSet::new(), 0);
     for parameter in parameters.iter().filter(|parameter| parameter.value.is_none()) {
+        needed += 1;
         let name = parameter.name.text.as_ref();
         let mut lacking = all.iter().filter(|start| start.is_whole && !start.gives(name));
         let beside = facts.submission.values.get(name);
@@ -74,14 +77,19 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         let message = format!("`{name}` has no default, and no property sets it");
         let finding = Diagnostic::new(&RULE.kind, parameter.name.span(), message);
         let finding = finding.of(Fault::NotPassed).naming([name]);
-        found.push(finding.help(format!(
+        let finding = finding.help(format!(
             "add it to `{}`, or set it with `-D`",
             first.path.unwrap_or("the properties")
-        )));
+        ));
+        // Another file that sets it shows that it is not given with `-D`.
+        let is_explained = all.iter().any(|start| start.gives(name));
+        if !is_explained {
+            unexplained.insert(name);
+        }
+        found.push((finding, is_explained));
     }
-    // A single one may be forgotten; several are probably set on the command line.
-    let several = found.len() > 1;
-    out.extend(found.into_iter().map(|finding| match several {
+    let is_later = are_given_later(&unexplained, needed);
+    out.extend(found.into_iter().map(|(finding, is_explained)| match is_later && !is_explained {
         true => finding.depends_on("what is given with `-D`"),
         false => finding.likely(),
     }));

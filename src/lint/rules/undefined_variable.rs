@@ -2,6 +2,7 @@
 
 use crate::diag::{Diagnostic, Edit, Fault, Fix, Group, Kind, Level, Safety, nearest, within};
 use crate::lint::facts::{Start, has_default, is_given, starts};
+use crate::lint::forgotten::are_given_later;
 use crate::lint::handed_on::handed_on;
 use crate::lint::letters;
 use crate::lint::misnamed::{SET_HERE, misnamed_key};
@@ -87,7 +88,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let mut patience = MOST_COMPARED;
     let mut known: BTreeMap<&str, Verdict<'_>> = BTreeMap::new();
     let mut found: Vec<(Diagnostic, bool)> = Vec::new();
-    let mut missing: HashSet<&str> = HashSet::new();
+    let mut unexplained: HashSet<&str> = HashSet::new();
     for place in facts.reads.iter().filter(|read| read.how == How::Variable) {
         let name = place.name.as_str();
         if told.contains(name)
@@ -116,8 +117,11 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         if *of > 0 {
             finding = finding.likely();
         }
-        missing.insert(name);
-        let is_slip = near.is_some();
+        // A slip, or another file that sets it, shows that it is not given with `-D`.
+        let is_explained = near.is_some() || *of > 0;
+        if !is_explained {
+            unexplained.insert(name);
+        }
         if let Some((path, span)) =
             near.as_ref().and_then(|near| unread_key(facts, lacking, near, &read))
         {
@@ -133,49 +137,20 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             (None, Some(path)) => finding.help(format!("add it to `{path}`")),
             (None, None) => finding,
         };
-        found.push((finding, is_slip));
+        found.push((finding, is_explained));
     }
-    // A single one may be forgotten; several are probably set with `-D`, unless nearly all others are set.
     let variables = facts.reads.iter().filter(|read| read.how == How::Variable);
     let all_read: HashSet<&str> = variables.map(|read| read.name.as_str()).collect();
-    let is_few =
-        missing.len() * 4 <= all_read.len() && !missing.iter().any(|name| is_of_time(name));
-    let several = missing.len() > 1 && !is_few;
-    out.extend(found.into_iter().map(|(finding, is_slip)| match several && !is_slip {
+    let set = all.iter().filter(|start| start.is_properties).map(|start| start.names().count());
+    let needed = all_read.len().max(set.min().unwrap_or_default() + unexplained.len());
+    let is_later = are_given_later(&unexplained, needed);
+    out.extend(found.into_iter().map(|(finding, is_explained)| match is_later && !is_explained {
         true => finding.depends_on("what is given with `-D`"),
         false => finding,
     }));
     if out.len() == before && told.is_empty() {
         customary_keys(facts, out);
     }
-}
-
-/// Whether a name is that of a value set anew for each run, such as a date.
-fn is_of_time(name: &str) -> bool {
-    const SHORT: [&str; 6] = ["day", "dt", "end", "run", "start", "ts"];
-    const LONG: [&str; 4] = ["date", "time", "year", "month"];
-    // Only whole words count: `vendor` does not contain `end`, but `startdt` consists of two words.
-    fn is_made_of_short(word: &str) -> bool {
-        SHORT.iter().any(|short| {
-            word.strip_prefix(short).is_some_and(|rest| rest.is_empty() || is_made_of_short(rest))
-        })
-    }
-    let mut words = vec![String::new()];
-    let mut before = ' ';
-    for c in name.chars() {
-        let is_new = !c.is_ascii_alphabetic() || c.is_uppercase() && before.is_lowercase();
-        if is_new {
-            words.push(String::new());
-        }
-        if let Some(word) = words.last_mut().filter(|_| c.is_ascii_alphabetic()) {
-            word.push(c.to_ascii_lowercase());
-        }
-        before = c;
-    }
-    words.iter().any(|word| {
-        let is_long = LONG.iter().any(|long| word.contains(long)) || word.ends_with("day");
-        is_long || is_made_of_short(word)
-    })
 }
 
 /// Returns the place at which the properties that start the definition set this name, if it is never read.
