@@ -1,7 +1,7 @@
 //! Resolves a path to a definition of the tree, by the end of the path.
 
 use super::{
-    Call, KEYS, Kind, Lost, NAMES, Starter, beside_application, common, is_slip_of_folder,
+    Call, KEYS, Kind, Lost, NAMES, Starter, below, beside_application, common, is_slip_of_folder,
     parts_of, resolved, roots, top,
 };
 use crate::diag::{Patience, within};
@@ -155,7 +155,14 @@ impl<'d> Followed<'d> {
             let whole = whole.filter_map(|path| self.paths.get(&*path).copied());
             let found: Vec<&'d str> = whole.collect();
             if alike.is_some() || !found.is_empty() {
-                return nearest_to(alike.map(Vec::as_slice).unwrap_or_default(), &found, from);
+                let near = nearest_to(alike.map(Vec::as_slice).unwrap_or_default(), &found, from);
+                // Which folders elsewhere happen to have the last name of the path depends on how much of the tree is
+                // seen; what is beside the properties does not.
+                let is_vague = length == enough && found.is_empty();
+                let is_below =
+                    || near.is_some_and(|near| own.is_empty() || below(near, own).is_some());
+                let beside = is_vague && from.ends_with(".properties") && !is_below();
+                return self.at(own, call.name).filter(|_| beside).or(near);
             }
         }
         if let Some(found) = self.with_coordinator(from, call, &uri, values) {

@@ -75,6 +75,29 @@ fn a_repository_beside_another_starts_nothing_there() {
 }
 
 #[test]
+fn properties_start_what_is_beside_them_however_much_of_the_tree_is_seen() {
+    let path = "oozie.wf.application.path=hdfs://n/apps/load\n";
+    let files = [
+        ("all/one/load/workflow.xml", WORKFLOW),
+        ("all/two/src/workflow.xml", WORKFLOW),
+        ("all/two/src/job.properties", path),
+        ("other/workflow.xml", WORKFLOW),
+    ];
+    for files in [&files[..], &files[..3]] {
+        let index = index(files);
+        assert!(index.of("all/one/load/workflow.xml").is_empty(), "{files:?}");
+        assert_eq!(index.of("all/two/src/workflow.xml").len(), 1, "{files:?}");
+    }
+    // A path into a folder below them leads there.
+    let files = [
+        ("two/workflow.xml", WORKFLOW),
+        ("two/load/workflow.xml", WORKFLOW),
+        ("two/job.properties", path),
+    ];
+    assert_eq!(index(&files).of("two/load/workflow.xml").len(), 1);
+}
+
+#[test]
 fn a_name_that_several_folders_have_is_followed_to_none() {
     let files = [
         ("a/load/workflow.xml", WORKFLOW),
