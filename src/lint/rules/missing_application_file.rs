@@ -224,9 +224,12 @@ impl<'f, 'a> Application<'f, 'a> {
             Some(several) => nearest(&file.text.text, several.iter().copied()),
             None => None,
         };
-        let meant = Meant { near: self.near(file), moved, elsewhere };
+        let mut meant = Meant { near: self.near(file), moved, elsewhere };
         if !self.is_wanted(file, &meant) {
             return None;
+        }
+        if meant.moved.is_none() {
+            meant.near = meant.near.or_else(|| self.with_other_ending(file));
         }
         Some(match file.is_open() {
             true => open_finding(self.facts, &file.text, &file.path, meant.near),
@@ -304,6 +307,20 @@ impl<'f, 'a> Application<'f, 'a> {
             |near: &&str| letters(near) != letters(wanted) && ending(near) == ending(wanted);
         let near = || nearest(wanted, known.iter().copied()).filter(is_slip);
         same.or_else(near).or_else(|| with_slip_in_ending(wanted, &known))
+    }
+
+    /// Returns the only script of the same name and folder with another extension for the same kind of program.
+    fn with_other_ending<'m>(&'m self, file: &'m Named<'_>) -> Option<&'m str> {
+        const KINDS: [&[&str]; 2] = [&["bash", "pl", "py", "sh"], &["hive", "hql", "q", "sql"]];
+        let folder = files::folder_of(&file.path);
+        let (stem, ending) = files::name_of(&file.path).rsplit_once('.')?;
+        let kind = KINDS.iter().find(|kind| kind.contains(&ending))?;
+        let mut same = self.facts.files.below(folder).filter_map(|(path, _)| {
+            let (own, end) = files::name_of(path).rsplit_once('.')?;
+            let is_same = own == stem && kind.contains(&end) && files::folder_of(path) == folder;
+            is_same.then(|| files::name_of(path))
+        });
+        same.next().filter(|_| same.next().is_none())
     }
 
     /// Whether a missing file should be in the application itself.
