@@ -9,7 +9,7 @@ use super::{Loaded, Looks};
 use ankus::analysis::Analysis;
 use ankus::callers::{Gathering, Index};
 use ankus::check::{FileKind, recognize};
-use ankus::files::{Entry, folder_of};
+use ankus::files::{Entry, folder_of, name_of};
 use ankus::lint::{may_be_elsewhere, script_paths};
 use ankus::source::{self, Source};
 use ankus::syntax::properties::{self, Origin, Submission};
@@ -389,9 +389,26 @@ fn add_named(index: &Index, loaded: &mut Loaded, looks: Looks<'_>) {
     if loaded.source.text.contains("<script") {
         paths.extend(scripts_of(analysis.tree(), &own, submission));
     }
+    if loaded.source.text.contains("wf:actionData") {
+        paths.extend(printing(submission));
+    }
     loaded.submission.classes = classes;
     loaded.analysis = Some(analysis);
     add_texts(loaded, paths, looks);
+}
+
+/// Returns the paths of shell scripts with a name of the definition that no other script of the tree has: their output
+/// may be captured.
+fn printing(submission: &Submission) -> Vec<String> {
+    let all = submission.scripts.iter().flatten();
+    let shell = all.filter(|path| path.ends_with(".sh") || path.ends_with(".bash"));
+    let mut by_name: BTreeMap<&str, Vec<&String>> = BTreeMap::new();
+    shell.for_each(|path| by_name.entry(name_of(path)).or_default().push(path));
+    let alone = by_name.into_values().filter_map(|paths| match paths.as_slice() {
+        [path] => Some((*path).clone()),
+        _ => None,
+    });
+    alone.take(MOST_VALUES).collect()
 }
 
 /// Returns the paths of scripts that may be outside the folder of the definition.

@@ -188,6 +188,7 @@ pub(super) fn silence(tree: &Tree, is_on: IsOn<'_>, found: &mut Vec<Diagnostic>)
     of_ways(is_on, found);
     of_names(is_on, found);
     of_unknown(is_on, found);
+    of_keys(is_on, found);
     of_unterminated(tree.text(), is_on, found);
     let tells = |finding: &Diagnostic, (cause, which, _, _): &(&str, Which, &str, Reach)| {
         finding.kind.name == *cause && which.holds(finding) && is_on(finding)
@@ -300,6 +301,18 @@ fn of_names(is_on: IsOn<'_>, found: &mut Vec<Diagnostic>) {
         !(finding.kind.name == "submission-refused"
             && finding.is(Fault::NoApplication)
             && (open && has("${") || names.iter().any(|name| has(name))))
+    });
+}
+
+/// A key that nearly equals one that the script prints is not compared with the other keys that are read.
+fn of_keys(is_on: IsOn<'_>, found: &mut Vec<Diagnostic>) {
+    let told: HashSet<Span> = found
+        .iter()
+        .filter(|finding| finding.kind.name == "captured-key-misspelt" && is_on(finding))
+        .map(|finding| finding.span)
+        .collect();
+    found.retain(|finding| {
+        finding.kind.name != "action-data-unknown-key" || !told.contains(&finding.span)
     });
 }
 

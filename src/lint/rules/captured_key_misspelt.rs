@@ -4,12 +4,13 @@ use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety, within};
 use crate::files;
 use crate::lint::facts::Action;
 use crate::lint::{Facts, Rule};
+use crate::passes::expressions::printed_keys;
 use crate::slips::has_name;
 use crate::source::Source;
-use foldhash::HashMap;
+use foldhash::{HashMap, HashSet};
 use memchr::memmem;
-use std::collections::BTreeSet;
 use std::ops::Range;
+use std::sync::Arc;
 
 pub(super) static RULE: Rule = Rule {
     kind: Kind {
@@ -28,49 +29,102 @@ pub(super) static RULE: Rule = Rule {
 /// Maximum number of keys that one script prints.
 const MOST_KEYS: usize = 64;
 
+/// Commands that print an expanded text.
+const ECHOES: [&str; 3] = ["echo ", "printf ", "print "];
+
+/// Programs whose output is not known from the script that runs them.
+const PROGRAMS: [&str; 31] = [
+    ".",
+    "awk",
+    "bash",
+    "beeline",
+    "cat",
+    "env",
+    "eval",
+    "gawk",
+    "grep",
+    "hive",
+    "impala-shell",
+    "java",
+    "jq",
+    "mysql",
+    "node",
+    "perl",
+    "php",
+    "psql",
+    "pyspark",
+    "python",
+    "python2",
+    "python3",
+    "ruby",
+    "scala",
+    "sed",
+    "sh",
+    "source",
+    "spark-shell",
+    "spark-submit",
+    "sqlplus",
+    "tee",
+];
+
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     if memmem::find(facts.tree.text().as_bytes(), b"wf:actionData").is_none() {
         return;
     }
-    let mut scripts: HashMap<String, Option<&Source>> = HashMap::default();
-    let mut asked: BTreeSet<(String, String)> = BTreeSet::new();
+    let mut scripts: HashMap<String, Option<(&Source, String)>> = HashMap::default();
     let mut reads = Vec::new();
     for (_, text) in facts.texts() {
         for (action, key, range) in keys(&text.text) {
-            asked.insert((action.to_owned(), key.to_owned()));
             reads.push((action.to_owned(), key.to_owned(), text.source(range)));
         }
     }
     if reads.is_empty() {
         return;
     }
+    let shipped =
+        |path: &str| facts.files.text(&facts.beside(path)?).map(|source| Arc::clone(&source.text));
+    let workflow = facts.analysis.workflow();
+    // If all that a script prints is evident, its keys are known to the check of expressions.
+    let evident: HashSet<&str> = workflow
+        .actions()
+        .filter(|(_, _, action)| {
+            action.body.as_ref().is_some_and(|body| printed_keys(body, &shipped).is_some())
+        })
+        .map(|(_, node, _)| &*node.name.text)
+        .collect();
     let named: HashMap<String, &Action<'_>> =
         facts.actions.iter().map(|action| (action.name(), action)).collect();
     for (action, key, span) in reads {
-        let of = named.get(&action);
-        let script = scripts.entry(action.clone()).or_insert_with(|| script(facts, of?));
-        let Some(script) = *script else { continue };
-        if has_name(&script.text, &key) {
+        if evident.contains(action.as_str()) {
             continue;
         }
-        let printed = printed(&script.text);
-        // A key that is read as well is another one.
-        let is_free = |known: &&&str| !asked.contains(&(action.clone(), (**known).to_owned()));
-        let mut near = printed.iter().filter(|known| is_near(&key, known)).filter(is_free);
-        let (Some(near), None) = (near.next(), near.next()) else { continue };
+        let of = named.get(&action);
+        let script = scripts.entry(action.clone()).or_insert_with(|| {
+            let script = script(facts, of?)?;
+            // `echo -e` breaks lines there.
+            let lines = script.text.replace("\\n", "\n");
+            (!prints_more(&lines)).then_some((script, lines))
+        });
+        let Some((script, lines)) = script else { continue };
+        if has_name(lines, &key) {
+            continue;
+        }
+        let printed = printed(lines);
+        let Some(near) = meant(&key, &printed) else { continue };
         let message = format!("`{action}` prints `{near}`, but not `{key}`");
         let at = script.text.find(&format!("{near}=")).unwrap_or_default();
         out.push(
             Diagnostic::new(&RULE.kind, span, message)
+                .about(key.as_str())
                 .naming([key.as_str()])
                 .likely()
-                .did_you_mean(*near)
+                .did_you_mean(near)
                 .note_in(
                     script.path.clone(),
                     crate::source::Span::new(at, at + near.len()),
                     "printed here",
                 )
-                .fix(Fix::guess(format!("Read `{near}`"), span, *near)),
+                .fix(Fix::guess(format!("Read `{near}`"), span, near)),
         );
     }
 }
@@ -82,15 +136,55 @@ fn script<'a>(facts: &Facts<'a>, action: &Action<'a>) -> Option<&'a Source> {
     let shipped = action.texts(&["file"]).find_map(|file| {
         let (path, link) = file.text.split_once('#').unwrap_or((&file.text, ""));
         let link = if link.is_empty() { files::name_of(path) } else { link };
-        (link == exec.text).then(|| files::name_of(path).to_owned())
+        (link == exec.text).then(|| path.to_owned())
     });
-    let name = shipped.unwrap_or_else(|| files::name_of(&exec.text).to_owned());
-    let own = facts.files.text(&facts.beside(&name)?);
-    let source = own.or_else(|| {
+    let path = shipped.unwrap_or_else(|| files::name_of(&exec.text).to_owned());
+    let name = files::name_of(&path);
+    let is_relative = !path.starts_with('/') && !path.contains([':', '$']);
+    let own = facts.beside(&path).filter(|_| is_relative);
+    let source = own.and_then(|own| facts.files.text(&own)).or_else(|| {
         let mut same = facts.files.texts().filter(|source| files::name_of(&source.path) == name);
         same.next().filter(|_| same.next().is_none())
     })?;
-    name.ends_with("sh").then_some(&**source)
+    let is_shell = [".sh", ".bash", ".ksh"].iter().any(|end| name.ends_with(end));
+    let first = source.text.lines().next().unwrap_or_default();
+    let is_run_otherwise = first.starts_with("#!") && !first.contains("sh");
+    (is_shell && !is_run_otherwise).then_some(&**source)
+}
+
+/// Whether a script may print keys that cannot be read from it: those that it computes, and those of other programs.
+fn prints_more(script: &str) -> bool {
+    script.lines().map(str::trim).filter(|line| !line.starts_with('#')).any(|line| {
+        let computes = echoed(line).is_some_and(|text| {
+            let end = text.find(['=', ':', ' ']).unwrap_or(text.len());
+            text[..end].contains(['$', '`', '%'])
+        });
+        let is_kept = line.contains("$(") || line.contains(['`', '>']);
+        let parts = |c: char| c.is_whitespace() || ";|&(){}\"'".contains(c);
+        let mut words = line.split(parts).filter(|word| !word.is_empty());
+        let is_program = |word: &str| {
+            // Of the commands of HDFS, these.
+            let prints_file = ["-cat", "-tail", "-text"].contains(&word);
+            let is_script = [".sh", ".bash", ".py", ".pl", ".rb", ".jar"];
+            prints_file
+                || PROGRAMS.contains(&files::name_of(word))
+                || is_script.iter().any(|end| word.ends_with(end))
+        };
+        computes || echoed(line).is_none() && !is_kept && words.any(is_program)
+    })
+}
+
+/// Returns the text that a line prints, without options and the opening quote.
+fn echoed(line: &str) -> Option<&str> {
+    let rest = ECHOES.iter().find_map(|word| line.split_once(word).map(|(_, rest)| rest))?;
+    let mut rest = rest.trim_start();
+    while let Some((option, after)) = rest.split_once(' ').filter(|_| rest.starts_with('-')) {
+        if !option[1..].bytes().all(|byte| b"neE".contains(&byte)) {
+            break;
+        }
+        rest = after.trim_start();
+    }
+    Some(rest.trim_start_matches(['"', '\'']))
 }
 
 /// Returns the keys of captured output that a text reads: the action, the key, and where the key is.
@@ -120,12 +214,8 @@ fn keys(text: &str) -> Vec<(&str, &str, Range<usize>)> {
 fn printed(script: &str) -> Vec<&str> {
     let mut keys: Vec<&str> = Vec::new();
     let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-');
-    for line in script.lines() {
-        let words = line.trim_start();
-        let prints = ["echo ", "printf ", "print "].iter().find(|word| words.contains(*word));
-        let Some(word) = prints.filter(|_| !words.starts_with('#')) else { continue };
-        let rest = &words[words.find(word).map_or(0, |at| at + word.len())..];
-        let rest = rest.trim_start_matches(['"', '\'', ' ', '-', 'e']);
+    for line in script.lines().map(str::trim).filter(|line| !line.starts_with('#')) {
+        let Some(rest) = echoed(line) else { continue };
         let Some((key, _)) = rest.split_once('=') else { continue };
         if !key.is_empty() && key.chars().all(is_name) && !keys.contains(&key) {
             keys.push(key);
@@ -135,6 +225,15 @@ fn printed(script: &str) -> Vec<&str> {
         }
     }
     keys
+}
+
+/// Returns the printed key that a misspelled one stands for: the most similar one, if it is the only one.
+fn meant<'s>(key: &str, printed: &[&'s str]) -> Option<&'s str> {
+    let far = |known: &str| within(key, known, 2).unwrap_or(3);
+    let near = || printed.iter().copied().filter(|known| is_near(key, known));
+    let least = near().map(far).min()?;
+    let mut nearest = near().filter(|known| far(known) == least);
+    nearest.next().filter(|_| nearest.next().is_none())
 }
 
 /// Whether a key is a slip of another one: letters, an ending, or the order of its words.
@@ -164,7 +263,37 @@ mod tests {
         assert_eq!(found, [("a", "x", "x"), ("b", "y", "y")]);
         let script = "#!/bin/sh\nx=1\n# echo old=1\necho \"day=$x\"\nls && echo done=true\nprintf 'n=%s' 1\n";
         assert_eq!(printed(script), ["day", "done", "n"]);
+        assert!(!prints_more(script));
+        assert_eq!(printed("echo -e \"end=1\"\necho -n 'e=2'\n"), ["end", "e"]);
         assert!(is_near("last_date", "date_last") && is_near("complete", "completed"));
         assert!(!is_near("day1", "day2") && !is_near("min", "max"));
+        let printed = ["navHueDir", "navMsDir", "navHiveDir"];
+        assert_eq!(meant("navHuDir", &printed), Some("navHueDir"));
+        assert_eq!(meant("navHDir", &printed), None);
+    }
+
+    #[test]
+    fn what_a_script_prints_is_known_if_it_prints_it_itself() {
+        for script in [
+            "rows=$(hadoop fs -cat in | wc -l)\necho \"rows=$rows\"",
+            "# python count.py\necho done=1",
+            "hdfs dfs -rm -r out",
+            "python load.py > log.txt\necho \"Loading $1: done\"",
+        ] {
+            assert!(!prints_more(script), "{script}");
+        }
+        for script in [
+            "python count.py",
+            ". ./common.sh",
+            "cat result.properties",
+            "hdfs dfs -cat result.properties",
+            "for day in a b; do echo \"$day=1\"; done",
+            "echo \"${prefix}_rows=1\"",
+            "echo $result",
+            "printf '%s=%s' day 1",
+            "exec ./other.sh",
+        ] {
+            assert!(prints_more(script), "{script}");
+        }
     }
 }
