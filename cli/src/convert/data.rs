@@ -2,7 +2,8 @@
 
 use ankus_engine::host::files::FileUri;
 use ankus_lang::coordinator::{DataEvent, Definition, Instances};
-use ankus_lang::time::{ProcessingZone, UriTemplate};
+use ankus_lang::el::UriTemplate;
+use ankus_lang::time::ProcessingZone;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Maximum number of additional instances that are created.

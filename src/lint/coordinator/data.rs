@@ -3,7 +3,8 @@
 use std::collections::{HashMap, HashSet};
 
 use ankus_lang::coordinator::{DataEvent as Kept, Instances};
-use ankus_lang::time::{Frequency, Instant, ProcessingZone, Unit, UriTemplate, Zone};
+use ankus_lang::el::UriTemplate;
+use ankus_lang::time::{Frequency, Instant, ProcessingZone, Unit, Zone};
 
 use super::kinds as k;
 use super::{Facts, changes, finding, in_words, is_same_clock};

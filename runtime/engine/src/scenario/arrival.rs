@@ -7,7 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Instances, milliseconds};
 use ankus_lang::coordinator::DatasetText;
-use ankus_lang::time::{Dataset, Instant, ProcessingZone, UriTemplate};
+use ankus_lang::el::UriTemplate;
+use ankus_lang::time::{Dataset, Instant, ProcessingZone};
 
 /// Maximum number of instances searched for a URI that does not contain the year: those of a year by the hour.
 const MOST_PLACES: i64 = 24 * 366;

@@ -6,8 +6,8 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::{DataEvent, DatasetText, Definition, Instances, logic};
-use crate::el::{self, Called, Dialect, Effects, Phase, SiteFunction, Template};
-use crate::time::{Dataset, Instant, ProcessingZone, RangeError, UriTemplate, Waves};
+use crate::el::{self, Called, Dialect, Effects, Phase, SiteFunction, Template, UriTemplate};
+use crate::time::{Dataset, Instant, ProcessingZone, RangeError, Waves};
 
 mod range;
 mod scope;

@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 
 use super::functions::Call;
-use super::{CoordinatorScope, Dataset as Written, Failure, FileScope, Scope, Value};
+use super::{CoordinatorScope, Dataset as Written, Failure, FileScope, Scope, UriTemplate, Value};
 use crate::time::{
-    Dataset, EndOf, Found, Instant, ProcessingZone, RangeError, Search, Unit, UriTemplate,
-    WeekStart, Zone, date_offset as offset_date, format_time as format, local_text,
+    Dataset, EndOf, Found, Instant, ProcessingZone, RangeError, Search, Unit, WeekStart, Zone,
+    date_offset as offset_date, format_time as format, local_text,
 };
 
 type Answer<'a> = Result<Value<'a>, Box<Failure>>;

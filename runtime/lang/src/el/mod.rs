@@ -36,6 +36,7 @@ pub mod state;
 mod template;
 mod token;
 pub mod tree;
+mod uris;
 mod value;
 pub mod xml;
 
@@ -50,6 +51,7 @@ pub use scope::{
     NameHasher, NodeState, Nothing, Scope, Variables, WorkflowScope,
 };
 pub use template::{Fault, Piece, SyntaxError, Template};
+pub use uris::{UriPart, UriTemplate, fill_template};
 pub use value::{Items, Map, Value, write_double};
 
 /// The EL library that evaluates expressions: the server replaced it in 5.2.

@@ -204,13 +204,21 @@ impl ProcessingZone {
         }
     }
 
+    /// Returns the year of an instant in this zone, and its month, day, hour and minute.
+    pub(crate) fn date_parts(self, instant: Instant) -> (i64, [i64; 4]) {
+        let local = self.local_seconds(instant);
+        let civil = civil_of_hybrid_days(local.div_euclid(86_400));
+        let minute = local.rem_euclid(86_400) / 60;
+        (civil.year, [i64::from(civil.month), i64::from(civil.day), minute / 60, minute % 60])
+    }
+
     pub(super) fn local_seconds(self, instant: Instant) -> i64 {
         instant.0 + i64::from(self.offset_minutes()) * 60
     }
 }
 
 /// Appends a number with at least `digits` digits; a sign counts as one of them.
-pub(super) fn push_number(text: &mut String, number: i64, digits: usize) {
+pub(crate) fn push_number(text: &mut String, number: i64, digits: usize) {
     match (number, digits) {
         (0..100, 2) => {
             let number = number as u8;

@@ -23,7 +23,6 @@ mod dataset;
 mod format;
 mod instant;
 mod schedule;
-mod template;
 mod zone;
 
 pub use calendar::{
@@ -32,10 +31,10 @@ pub use calendar::{
 pub use cron::{Cron, CronError, CronField, NoFire};
 pub use dataset::{Dataset, Found, RangeError, Search, Waves};
 pub use format::{PatternError, format_time};
+pub(crate) use instant::push_number;
 pub use instant::{Instant, NotAnInstant, ProcessingZone};
 pub use schedule::{
     Frequency, MaterializedTimes, NominalTimes, Schedule, age_minutes, is_skipped_by_last_only,
     is_skipped_by_none, is_timed_out, timeout_minutes,
 };
-pub use template::{UriTemplate, fill_template};
 pub use zone::{UnknownZone, Zone, zone_names};

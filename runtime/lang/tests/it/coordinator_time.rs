@@ -2,12 +2,11 @@
 
 use std::collections::HashSet;
 
-use ankus_lang::el::{Dialect, Nothing, Phase, Template};
+use ankus_lang::el::{Dialect, Nothing, Phase, Template, UriTemplate, fill_template};
 use ankus_lang::time::{
     Cron, Dataset, EndOf, Found, Frequency, Instant, MaterializedTimes, NoFire, ProcessingZone,
-    Schedule, Unit, UriTemplate, WeekStart, Zone, add, date_offset, end_of, fill_template,
-    format_time, is_skipped_by_last_only, is_skipped_by_none, is_timed_out, local_text,
-    timeout_minutes,
+    Schedule, Unit, WeekStart, Zone, add, date_offset, end_of, format_time,
+    is_skipped_by_last_only, is_skipped_by_none, is_timed_out, local_text, timeout_minutes,
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
