@@ -11,6 +11,7 @@ use super::{Given, claims, options};
 use crate::ir::Scalar;
 use crate::ir::workflow::{Body, Details, FileOperation, Property};
 use crate::source::Span;
+use std::cell::Cell;
 
 /// A word of a command.
 #[derive(Clone, Debug)]
@@ -19,6 +20,8 @@ pub(super) enum Word {
     One(Text),
     /// Split at whitespace into any number of arguments.
     Split(Text),
+    /// The last part of a path that is only known at run time, followed by this text. The shell cuts it off.
+    Name(Text, &'static str),
     /// Shell code, passed as is.
     Raw(&'static str),
 }
@@ -37,6 +40,20 @@ pub(super) fn one(text: &str) -> Word {
 
 pub(super) fn words(line: &str) -> Vec<Word> {
     line.split(' ').map(one).collect()
+}
+
+/// Splits the path of a file from the name that it gets, with a text `behind` the name.
+fn named_file(text: Text, behind: &'static str) -> (Text, Word) {
+    let is_open = Cell::new(false);
+    let (path, name) = text.split_name(|path| {
+        is_open.set(true);
+        path.clone()
+    });
+    let name = match is_open.get() {
+        true => Word::Name(name, behind),
+        false => Word::One(name.then(Text::literal(behind))),
+    };
+    (path, name)
 }
 
 /// Splits a text at whitespace into words; a word that contains an expression may become several arguments.
@@ -126,7 +143,7 @@ impl Command {
         let is_plain = |word: &Word| match word {
             Word::One(_) => true,
             Word::Split(text) => text.known().is_some(),
-            Word::Raw(_) => false,
+            Word::Name(..) | Word::Raw(_) => false,
         };
         if self.before.is_empty() && self.words.iter().all(is_plain) {
             let words = self.words.iter().flat_map(|word| match word {
@@ -135,7 +152,7 @@ impl Command {
                     let known = text.known().unwrap_or_default();
                     known.split_whitespace().map(Text::literal).collect()
                 }
-                Word::Raw(_) => Vec::new(),
+                Word::Name(..) | Word::Raw(_) => Vec::new(),
             });
             return words.collect();
         }
@@ -187,16 +204,21 @@ pub(super) const LONGEST_ARGUMENT: usize = 100_000;
 
 impl Word {
     fn for_shell(&self, given: &mut Vec<Text>, is_inline: bool) -> String {
-        let mut parameter = |text: &Text| {
+        let mut number = |text: &Text| {
             let same = |other: &Text| other.parts == text.parts;
             let at = given.iter().position(same).unwrap_or_else(|| {
                 given.push(text.clone());
                 given.len() - 1
             });
-            if at < 9 { format!("${}", at + 1) } else { format!("${{{}}}", at + 1) }
+            at + 1
+        };
+        let mut parameter = |text: &Text| match number(text) {
+            at @ 1..=9 => format!("${at}"),
+            at => format!("${{{at}}}"),
         };
         match self {
             Word::Raw(text) => (*text).to_owned(),
+            Word::Name(path, behind) => format!("\"${{{}##*/}}{behind}\"", number(path)),
             Word::One(text) => match text.known().filter(|_| is_inline) {
                 Some(known) => shell_quoted(known),
                 None => format!("\"{}\"", parameter(text)),
@@ -235,9 +257,6 @@ pub(super) trait Commands {
 
     /// Returns the location of an operation of an `fs` action.
     fn span_of(&self, operation: &FileOperation) -> Option<Span>;
-
-    /// Returns the last segment of a path.
-    fn last_part(path: &Text) -> Text;
 
     /// Whether a property of this name is a secret.
     fn is_secret(&self, name: &str) -> bool {
@@ -283,8 +302,8 @@ pub(super) trait Commands {
     /// Appends the properties of an action as options of a tool: `-D name=value`.
     fn options(&mut self, body: &Body, option: &str, prefix: &str, out: &mut Vec<Word>) {
         for scalar in body.job_xml.iter().filter(|_| takes_conf(body)) {
-            let (_, name) = self.say(scalar).split_name(Self::last_part);
-            out.extend([one("-conf"), Word::One(name)]);
+            let (_, name) = named_file(self.say(scalar), "");
+            out.extend([one("-conf"), name]);
         }
         for (name, value) in self.settings(body) {
             if !option.is_empty() {
@@ -349,7 +368,7 @@ pub(super) trait Commands {
     fn files(&mut self, body: &Body, command: &mut Command) {
         for scalar in body.files.iter().chain(&body.job_xml) {
             let text = self.say(scalar);
-            let (path, name) = text.split_name(Self::last_part);
+            let (path, name) = named_file(text, "");
             let mut get = words("hdfs dfs -get -f");
             if hive_site(body) == Some(scalar) {
                 command.before.push(words(&format!("mkdir -p {HIVE_CONF}")));
@@ -358,27 +377,26 @@ pub(super) trait Commands {
                 command.before.push(get);
                 continue;
             }
-            get.extend([Word::One(self.absolute(path, scalar)), Word::One(name.clone())]);
+            get.extend([Word::One(self.absolute(path, scalar)), name.clone()]);
             command.before.push(get);
             if body.job_xml.contains(scalar) {
                 if !takes_conf(body) {
                     self.differs(scalar.span(), UNREAD, CHECK_READ);
                 }
             } else {
-                command.before.push(vec![one("chmod"), one("+x"), Word::One(name)]);
+                command.before.push(vec![one("chmod"), one("+x"), name]);
             }
         }
         for scalar in &body.archives {
             let text = self.say(scalar);
-            let (path, name) = text.split_name(Self::last_part);
+            let (_, packed) = named_file(text.clone(), ".packed");
+            let (path, name) = named_file(text, "");
             self.differs(
                 scalar.span(),
                 "it is unpacked by `tar` or, if that fails, by `unzip`",
                 "",
             );
             let path = Word::One(self.absolute(path, scalar));
-            let packed = Word::One(name.clone().then(Text::literal(".packed")));
-            let name = Word::One(name);
             let mut get = words("hdfs dfs -get -f");
             get.extend([path, packed.clone()]);
             command.before.push(get);
@@ -728,11 +746,11 @@ pub(super) trait Commands {
     fn script(&mut self, script: Option<&Scalar>, out: &mut Command) {
         let Some(script) = script else { return };
         let text = self.say(script);
-        let (path, name) = text.split_name(Self::last_part);
+        let (path, name) = named_file(text, "");
         let mut get = words("hdfs dfs -get -f");
-        get.extend([Word::One(self.absolute(path, script)), Word::One(name.clone())]);
+        get.extend([Word::One(self.absolute(path, script)), name.clone()]);
         out.before.push(get);
-        out.words.extend([one("-f"), Word::One(name)]);
+        out.words.extend([one("-f"), name]);
     }
 
     /// Builds the command of a job that consists of its configuration only.

@@ -250,3 +250,24 @@ fn the_corpus_becomes_jobs_that_are_valid_and_end_as_their_workflows() {
     println!("{}", answer["first"]);
     oracle::agree("runs of jobs of Databricks", number("count") - number("wrong"), number("count"));
 }
+
+/// Databricks does not compute with references, but the shell cuts the name of a file off its path.
+#[test]
+fn names_of_files_are_those_at_run_time() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let text = "<workflow-app name='named' xmlns='uri:oozie:workflow:0.5'><start to='a'/><action name='a'><shell xmlns='uri:oozie:shell-action:0.3'><job-tracker>rm</job-tracker><name-node>hdfs://nn</name-node><exec>a.sh</exec><file>${script}</file><archive>${tools}</archive></shell><ok to='end'/><error to='no'/></action><kill name='no'><message>no</message></kill><end name='end'/></workflow-app>";
+    written(folder.path(), "workflow.xml", text);
+    written(folder.path(), "job.properties", "script=hdfs://nn/bin/a.sh\ntools=/lib/tools.zip\n");
+    let (app, out) = (shown(&folder.path().join("workflow.xml")), folder.path().join("out"));
+    let (code, lost, said) = convert(&[&app, "-o", &shown(&out)]);
+    assert_eq!((code, lost.as_str()), (0, ""), "{said}");
+    let job = std::fs::read_to_string(out.join("resources/named.job.yml")).expect("a file");
+    for line in [
+        "hdfs dfs -get -f \"$1\" \"${1##*/}\"\n",
+        "chmod +x \"${1##*/}\"\n",
+        "hdfs dfs -get -f \"$2\" \"${2##*/}.packed\"\n",
+        "tar -xf \"${2##*/}.packed\" -C \"${2##*/}\" || unzip -q \"${2##*/}.packed\" -d \"${2##*/}\"\n",
+    ] {
+        assert!(job.contains(line), "{line}\n{job}");
+    }
+}

@@ -103,10 +103,6 @@ impl Commands for Printer<'_> {
     fn span_of(&self, operation: &FileOperation) -> Option<Span> {
         Some(self.tree.element(operation.element)?.span())
     }
-
-    fn last_part(path: &Text) -> Text {
-        Text::value(format!("last(split({}, '/'))", path.expr()), Kind::Text)
-    }
 }
 
 impl Printer<'_> {

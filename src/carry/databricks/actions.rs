@@ -55,12 +55,6 @@ impl Commands for Printer<'_> {
     fn span_of(&self, operation: &FileOperation) -> Option<Span> {
         Some(self.tree.element(operation.element)?.span())
     }
-
-    fn last_part(path: &Text) -> Text {
-        let mut name = path.clone();
-        name.lacks.push("the last part of the path is only known at run time".to_owned());
-        name
-    }
 }
 
 impl Printer<'_> {

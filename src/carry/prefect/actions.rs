@@ -10,7 +10,7 @@ use crate::carry::airflow::python::Value;
 use crate::carry::claims::{self, is_passed_on};
 use crate::carry::commands::Commands;
 use crate::carry::ledger::{Ledger, Outcome};
-use crate::carry::text::{Kind, Text};
+use crate::carry::text::Text;
 use crate::ir::Scalar;
 use crate::ir::workflow::{Action, Body, Details, FileOperation};
 use crate::source::Span;
@@ -42,10 +42,6 @@ impl Commands for Printer<'_> {
 
     fn span_of(&self, operation: &FileOperation) -> Option<Span> {
         Some(self.tree.element(operation.element)?.span())
-    }
-
-    fn last_part(path: &Text) -> Text {
-        Text::value(format!("el.file_name({})", expression(path)), Kind::Text)
     }
 }
 

@@ -4,7 +4,7 @@
 //! started by `command-runner.jar`.
 
 use super::Printer;
-use super::expression::{Kind, Text};
+use super::expression::Text;
 use crate::carry::Given;
 use crate::carry::claims::{self, is_passed_on};
 use crate::carry::commands::{Command, Commands};
@@ -47,10 +47,6 @@ impl Commands for Printer<'_> {
 
     fn span_of(&self, operation: &FileOperation) -> Option<Span> {
         Some(self.tree.element(operation.element)?.span())
-    }
-
-    fn last_part(path: &Text) -> Text {
-        Text::value(format!("$split(({}), '/')[-1]", path.code()), Kind::Text)
     }
 }
 
