@@ -252,7 +252,9 @@ fn of_unit(
             notices: notices.clone(),
         });
     }
-    let never = trials.first().filter(|_| !inputs.is_empty()).map(without_data);
+    // Before the first instance of its datasets, a coordinator waits for nothing.
+    let waits = inputs.values().any(|uris| !uris.is_empty());
+    let never = trials.first().filter(|_| waits).map(without_data);
     trials.extend(never);
     Ok(trials)
 }
