@@ -2,5 +2,5 @@
 
 import sys
 
-# `@{}` keeps apart what Databricks would read as a reference.
+# `@{}` splits what Databricks would read as a reference.
 raise RuntimeError(sys.argv[1].replace("@{}", ""))

@@ -1,10 +1,10 @@
-"""Sends a mail by SMTP, without a password."""
+"""Sends an email by SMTP, without authentication."""
 
 import smtplib
 import sys
 from email.message import EmailMessage
 
-# `@{}` keeps apart what Databricks would read as a reference.
+# `@{}` splits what Databricks would read as a reference.
 words = [word.replace("@{}", "") for word in sys.argv[1:]]
 host, sender, to, cc, bcc, subject, kind, body = words
 mail = EmailMessage()

@@ -70,7 +70,7 @@ impl<'a> Coordinates<'a> for Printer<'a> {
         let (start, end) = (quoted(&written(start), '"'), quoted(&written(end), '"'));
         self.head.push(format!("if not run.is_due({start}, {end}):"));
         self.head.push(
-            "    return Completed(name=\"Skipped\", message=\"the coordinator has no run now\")"
+            "    return Completed(name=\"Skipped\", message=\"outside the start and end of the coordinator\")"
                 .to_owned(),
         );
     }

@@ -299,7 +299,7 @@ impl<'a> Printer<'a> {
         let blocks = blocks(&all);
         if !blocks.is_empty() {
             let names = blocks.into_iter().collect::<Vec<_>>().join(", ");
-            head.push_str(&format!("\n\nBlocks of the type Secret to make: {names}.\n"));
+            head.push_str(&format!("\n\nCreate these blocks of type Secret: {names}.\n"));
         }
         head.push_str("\"\"\"\n\n");
         if uses("dt.") {

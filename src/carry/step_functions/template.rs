@@ -19,7 +19,7 @@ pub(super) struct Schedule {
 /// The substitutions that a definition may need: name and description.
 const OPEN: [(&str, &str); 3] = [
     ("ClusterId", "The EMR cluster that steps run on"),
-    ("MailFrom", "The address that mails come from, verified by Amazon SES"),
+    ("MailFrom", "The sender of emails, an address verified by Amazon SES"),
     ("TaskFunction", "The Lambda function that replaces what was not converted"),
 ];
 
