@@ -58,6 +58,9 @@ def data_of(what, given, dataset):
 def answer(vector):
     """What the helper says of a vector."""
     what, given = vector["what"], vector["inputs"]
+    if what == "uri_template":
+        dataset = Dataset(given["template"], 1, "DAY", given["instance"], "UTC")
+        return dataset.uri(el.parse_time(given["instance"]))
     own = given["dataset"]
     common = own["frequency"], own["unit"], own["initial_instance"], own["timezone"]
     end = own.get("end_of_duration", "NONE").removeprefix("END_OF_")

@@ -5,6 +5,7 @@
 //! coordinator are not known, [`Partly`] contains the rest.
 
 use super::ledger::{Ledger, Outcome};
+use super::patterns;
 use crate::ir::coordinator::{Coordinator, DataEvent as Written, Dataset};
 use ankus_lang::coordinator::{DataEvent, DatasetText, Definition, Instances};
 use ankus_lang::time::{EndOf, Unit};
@@ -114,14 +115,24 @@ fn of_name(written: &Written) -> Option<DataEvent> {
     Some(DataEvent { name, dataset: Arc::new(dataset), instances, keeps_output: false })
 }
 
-/// Whether only the name of an event's dataset is known.
+/// Whether only the name of an event's dataset is known, or its URIs are computed in a way that is not converted.
 pub(super) fn is_missing(event: &DataEvent) -> bool {
-    event.dataset.initial_instance.is_empty()
+    event.dataset.initial_instance.is_empty() || is_computed(event)
+}
+
+/// Whether the URIs of a known dataset are computed from parts of dates in a way that is not converted.
+fn is_computed(event: &DataEvent) -> bool {
+    !event.dataset.initial_instance.is_empty()
+        && patterns::of_uri(&event.dataset.uri_template).is_none()
 }
 
 /// Returns why an event cannot be converted completely.
 pub(super) fn reason(event: &DataEvent, files: &[String]) -> String {
     let name = &event.dataset.name;
+    if is_computed(event) {
+        let template = &event.dataset.uri_template;
+        return format!("the dataset `{name}` has URIs that are computed: `{template}`");
+    }
     if is_open(event, files) {
         return format!("the dataset `{name}` depends on properties that are not given");
     }
@@ -149,7 +160,11 @@ pub(super) fn claim(
         let name = event.name.as_ref().map_or("", |name| name.as_str());
         if let (Some(dataset), Some(event)) = (&event.dataset, missing(name)) {
             let (reason, is_open) = (reason(event, files), is_open(event, files));
-            let remedy = if is_open { GIVE } else { REMEDY };
+            let remedy = match (is_computed(event), is_open) {
+                (true, _) => "compute the URIs of the instances by hand",
+                (_, true) => GIVE,
+                _ => REMEDY,
+            };
             ledger.claim(dataset.span(), Outcome::None, &reason, remedy);
             let of_name = |other: &&Dataset| {
                 other.name.as_ref().is_some_and(|name| name.as_str() == event.dataset.name)

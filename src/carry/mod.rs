@@ -19,6 +19,7 @@ mod meets;
 mod missing;
 pub mod model;
 mod options;
+mod patterns;
 mod places;
 pub mod prefect;
 pub mod report;

@@ -1,13 +1,14 @@
 //! `ankus convert --to argo`: what it writes, whether the published schema accepts it, and how its DAGs end.
 
 use crate::convert_targets::{
-    COORDINATOR, EXPRESSIONS, FORKED, HANDLED, counted, shown, tools, written,
+    COORDINATOR, EXPRESSIONS, FORKED, HANDLED, MONTHLY, counted, monthly, shown, tools, written,
 };
 use crate::{oracle, shared};
 use ankus::analysis::Analysis;
 use ankus::carry::argo::expression::{Names, Text};
 use ankus::ir::workflow::{NodeId, Shape, Way};
 use ankus::source::Source;
+use ankus_lang::el::state::State;
 use ankus_lang::el::{Dialect, Phase, Template, Value as Known, Variables};
 use serde_json::{Value, json};
 use std::cell::RefCell;
@@ -308,12 +309,45 @@ fn the_corpus_becomes_templates_that_are_valid_and_end_as_their_workflows() {
     oracle::agree("runs of Argo's DAGs", played.len() - wrong, played.len());
 }
 
+/// Patterns of dates, and shifts of a month or a year.
+pub(crate) const DATES: &[&str] = &[
+    "${coord:formatTime(coord:nominalTime(), 'y/M/d/H')}",
+    "${coord:formatTime(coord:nominalTime(), 'yyyyMMddHHmm')}",
+    "${coord:formatTime(coord:nominalTime(), \"yyyy-MM-dd'T'HH:mm:ss\")}",
+    "${coord:formatTime(coord:nominalTime(), 'EEE, d MMM yy')}",
+    "${coord:formatTime(coord:nominalTime(), 'EEEE MMMM m.s')}",
+    "${coord:formatTime(coord:nominalTime(), 'yyyy_MM_d Ms')}",
+    "${coord:dateOffset(coord:nominalTime(), 1, 'MONTH')}",
+    "${coord:dateOffset(coord:nominalTime(), -1, 'MONTH')}",
+    "${coord:dateOffset(coord:nominalTime(), 1, 'YEAR')}",
+    "${coord:formatTime(coord:dateOffset(coord:nominalTime(), -13, 'MONTH'), 'yyyyMMdd')}",
+    "${coord:dateOffset(coord:dateOffset(coord:nominalTime(), -1, 'DAY'), 2, 'MONTH')}",
+];
+
+/// Returns the values of [`DATES`] on a server, by nominal time in RFC 3339.
+pub(crate) fn dated() -> Vec<(&'static str, String, String)> {
+    let mut all = Vec::new();
+    for nominal in
+        ["2024-01-31T05:04Z", "2024-02-29T00:00Z", "2023-12-01T23:59Z", "2025-03-08T09:00Z"]
+    {
+        let state = State::new(&json!({"nominal": nominal}), Phase::CoordinatorActionStart);
+        let state = state.expect("a state");
+        for source in DATES {
+            let template =
+                Template::compile(source, Phase::CoordinatorActionStart, Dialect::default());
+            let value = template.text(&state).expect("a value").into_owned();
+            all.push((*source, nominal.replace('Z', ":00Z"), value));
+        }
+    }
+    all
+}
+
 /// An expression in Argo's language with its parameters; none if it lacks a value or differs from the original.
-fn expr(source: &str, values: &BTreeMap<String, String>) -> Option<(Text, Value)> {
+fn expr(source: &str, phase: Phase, values: &BTreeMap<String, String>) -> Option<(Text, Value)> {
     let used = RefCell::default();
     let (texts, constants, data) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
     let names = Names {
-        phase: Phase::Workflow,
+        phase,
         texts: &texts,
         constants: &constants,
         data: &data,
@@ -351,7 +385,7 @@ fn expr_says_what_the_server_says() {
             let values: BTreeMap<String, String> =
                 given.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
             for source in EXPRESSIONS {
-                let Some((text, env)) = expr(source, &values) else { continue };
+                let Some((text, env)) = expr(source, Phase::Workflow, &values) else { continue };
                 let mut variables = Variables::default();
                 for (name, value) in &values {
                     variables.0.insert(name.clone(), Known::text(value.clone()));
@@ -363,6 +397,26 @@ fn expr_says_what_the_server_says() {
                 cases.push(json!({"code": text.holds(), "env": env, "value": holds}));
             }
         }
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let (apps, out) = (monthly(folder.path()), folder.path().join("out"));
+    let (code, lost, said) = convert(&[&apps, "-o", &shown(&out)]);
+    assert_eq!((code, lost.as_str()), (0, ""), "{said}");
+    let yaml = std::fs::read_to_string(out.join("workflows/months.yaml")).expect("a file");
+    for (nominal, folders) in MONTHLY {
+        let env = json!({"workflow": {"parameters": {"nominal-time": nominal}}});
+        for (name, value) in ["wide-in", "quarters-in", "slim-out"].iter().zip(folders) {
+            let named = format!("- name: data-{name}\n                  value: \"{{{{=");
+            let (_, code) = yaml.split_once(&named).unwrap_or_else(|| panic!("{name}: {yaml}"));
+            let (code, _) = code.split_once("}}\"\n").expect("an end");
+            cases.push(json!({"code": code, "env": env, "value": value}));
+        }
+    }
+    for (source, nominal, value) in dated() {
+        let (text, _) = expr(source, Phase::CoordinatorActionStart, &BTreeMap::new())
+            .unwrap_or_else(|| panic!("{source} has a counterpart"));
+        let env = json!({"workflow": {"parameters": {"nominal-time": nominal}}});
+        cases.push(json!({"code": text.expr(), "env": env, "value": value}));
     }
     let file = tempfile::tempdir().expect("a folder");
     let path = file.path().join("cases.json");

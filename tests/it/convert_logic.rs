@@ -164,8 +164,21 @@ fn ranges_have_the_instances_of_a_server() {
 }
 
 #[test]
+fn date_parts_lose_their_leading_zeros() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let template = "/y=${YEAR}/m=${MONTH + 0}/d=${DAY + 0}/h=${HOUR + 0}/${MONTH}${other}";
+    let vector = |instance: &str| json!({"what": "uri_template", "inputs": {"template": template, "instance": instance}});
+    let vectors = json!([vector("2016-03-08T00:30Z"), vector("2016-12-10T23:00Z")]);
+    if let Some(answers) = instances(folder.path(), &vectors) {
+        let written = ["/y=2016/m=3/d=8/h=0/03${other}", "/y=2016/m=12/d=10/h=23/12${other}"];
+        assert_eq!(answers, written);
+    }
+}
+
+#[test]
 fn instances_agree_with_the_reference() {
-    const KNOWN: [&str; 13] = [
+    const KNOWN: [&str; 14] = [
+        "uri_template",
         "current",
         "current_range",
         "offset",

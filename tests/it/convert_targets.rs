@@ -1,8 +1,10 @@
 //! `ankus convert --to step-functions`: what it writes, and whether independent tools accept and run it.
 
+use crate::convert_argo::dated;
 use crate::{oracle, shared};
 use ankus::carry::step_functions::expression::{Names, Part};
 use ankus_lang::el::{Dialect, Phase, Template, Value as Known, Variables};
+use ankus_lang::time::ProcessingZone;
 use serde_json::{Value, json};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -214,11 +216,15 @@ fn the_corpus_becomes_state_machines_that_are_valid() {
 }
 
 /// An expression in JSONata with its variable bindings; none if it lacks a value or differs from the original.
-fn jsonata(source: &str, values: &BTreeMap<String, String>) -> Option<(String, Value)> {
+fn jsonata(
+    source: &str,
+    phase: Phase,
+    values: &BTreeMap<String, String>,
+) -> Option<(String, Value)> {
     let used = RefCell::default();
     let (texts, constants, data) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
     let names = Names {
-        phase: Phase::Workflow,
+        phase,
         texts: &texts,
         constants: &constants,
         data: &data,
@@ -252,7 +258,9 @@ fn jsonata_says_what_the_server_says() {
             let values: BTreeMap<String, String> =
                 given.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
             for source in EXPRESSIONS {
-                let Some((code, bindings)) = jsonata(source, &values) else { continue };
+                let Some((code, bindings)) = jsonata(source, Phase::Workflow, &values) else {
+                    continue;
+                };
                 let mut variables = Variables::default();
                 for (name, value) in &values {
                     variables.0.insert(name.clone(), Known::text(value.clone()));
@@ -263,6 +271,13 @@ fn jsonata_says_what_the_server_says() {
             }
         }
     }
+    for (source, nominal, value) in dated() {
+        let (code, _) = jsonata(source, Phase::CoordinatorActionStart, &BTreeMap::new())
+            .unwrap_or_else(|| panic!("{source} has a counterpart"));
+        let nominal = ProcessingZone::UTC.parse(&nominal.replace(":00Z", "Z")).expect("a time");
+        let bindings = json!({"nominal": nominal.0 * 1000});
+        cases.push(json!({"code": code, "bindings": bindings, "value": value}));
+    }
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("cases.json");
     std::fs::write(&file, serde_json::to_string(&cases).expect("JSON")).expect("writable");
@@ -270,6 +285,90 @@ fn jsonata_says_what_the_server_says() {
     println!("{} evaluations", answer["cases"]);
     assert_eq!(answer["wrong"], json!([]));
     assert!(cases.len() > 1000, "{}", cases.len());
+}
+
+/// A coordinator that reads months of a dataset whose folders have no leading zeros, and writes days of another.
+pub(crate) const MONTHS: &str = r#"<coordinator-app name="months" frequency="${coord:months(1)}" start="2024-01-01T00:00Z" end="2025-06-01T00:00Z" timezone="UTC" xmlns="uri:oozie:coordinator:0.4">
+  <datasets>
+    <dataset name="wide" frequency="${coord:months(1)}" initial-instance="2023-11-01T00:00Z" timezone="UTC"><uri-template>hdfs://nn/wide/y=${YEAR}/m=${"$"}{MONTH + 0}</uri-template></dataset>
+    <dataset name="quarters" frequency="${coord:months(3)}" initial-instance="2023-10-01T00:00Z" timezone="UTC"><uri-template>hdfs://nn/quarters/${YEAR}-${MONTH}</uri-template></dataset>
+    <dataset name="slim" frequency="${coord:days(1)}" initial-instance="2023-12-30T05:00Z" timezone="UTC"><uri-template>hdfs://nn/slim/${YEAR}_${"$"}{MONTH+0}_${"$"}{DAY + 0}/${"$"}{HOUR + 0}</uri-template></dataset>
+  </datasets>
+  <input-events>
+    <data-in name="wide_in" dataset="wide"><start-instance>${coord:current(-2)}</start-instance><end-instance>${coord:current(0)}</end-instance></data-in>
+    <data-in name="quarters_in" dataset="quarters"><instance>${coord:current(0)}</instance></data-in>
+  </input-events>
+  <output-events><data-out name="slim_out" dataset="slim"><instance>${coord:current(0)}</instance></data-out></output-events>
+  <action><workflow><app-path>hdfs://nn/apps/months</app-path><configuration>
+    <property><name>wide</name><value>${coord:dataIn('wide_in')}</value></property>
+    <property><name>quarters</name><value>${coord:dataIn('quarters_in')}</value></property>
+    <property><name>slim</name><value>${coord:dataOut('slim_out')}</value></property>
+  </configuration></workflow></action>
+</coordinator-app>
+"#;
+
+/// Nominal times of [`MONTHS`] with the folders of its events, as a server resolves them.
+pub(crate) const MONTHLY: [(&str, [&str; 3]); 3] = [
+    (
+        "2024-01-01T00:00:00Z",
+        [
+            "hdfs://nn/wide/y=2024/m=1,hdfs://nn/wide/y=2023/m=12,hdfs://nn/wide/y=2023/m=11",
+            "hdfs://nn/quarters/2024-01",
+            "hdfs://nn/slim/2023_12_31/5",
+        ],
+    ),
+    (
+        "2024-12-01T00:00:00Z",
+        [
+            "hdfs://nn/wide/y=2024/m=12,hdfs://nn/wide/y=2024/m=11,hdfs://nn/wide/y=2024/m=10",
+            "hdfs://nn/quarters/2024-10",
+            "hdfs://nn/slim/2024_11_30/5",
+        ],
+    ),
+    (
+        "2023-12-01T00:00:00Z",
+        ["hdfs://nn/wide/y=2023/m=12,hdfs://nn/wide/y=2023/m=11", "hdfs://nn/quarters/2023-10", ""],
+    ),
+];
+
+/// Writes [`MONTHS`] with a workflow. Returns the folder of the application.
+pub(crate) fn monthly(folder: &Path) -> String {
+    written(folder, "apps/months/coordinator.xml", MONTHS);
+    let workflow = r#"<workflow-app name="months" xmlns="uri:oozie:workflow:0.5"><start to="a"/>
+<action name="a"><shell xmlns="uri:oozie:shell-action:0.3"><job-tracker>rm</job-tracker><name-node>hdfs://nn</name-node><exec>a.sh</exec><argument>${wide}</argument><argument>${quarters}</argument><argument>${slim}</argument></shell><ok to="end"/><error to="fail"/></action>
+<kill name="fail"><message>no</message></kill><end name="end"/></workflow-app>
+"#;
+    written(folder, "apps/months/workflow.xml", workflow);
+    shown(&folder.join("apps"))
+}
+
+#[test]
+fn months_and_computed_folders_are_jsonata() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let apps = monthly(folder.path());
+    let out = folder.path().join("out");
+    let (code, lost, said) = convert(&[&apps, "-o", &shown(&out)]);
+    assert_eq!((code, lost.as_str()), (0, ""), "{said}");
+    let text = std::fs::read_to_string(out.join("state-machines/months.asl.json")).expect("a file");
+    let machine: Value = serde_json::from_str(&text).expect("JSON");
+    let assigned = &machine["States"]["Data"]["Assign"];
+    let mut cases = Vec::new();
+    for (nominal, folders) in MONTHLY {
+        let zone = ProcessingZone::UTC;
+        let nominal = zone.parse(&nominal.replace(":00Z", "Z")).expect("a time").0 * 1000;
+        for (name, value) in
+            ["data_wide_in", "data_quarters_in", "data_slim_out"].iter().zip(folders)
+        {
+            let code = assigned[name].as_str().expect("code");
+            let code = code.trim_start_matches("{% ").trim_end_matches(" %}");
+            let code = format!("$join({code}, ',')");
+            cases.push(json!({"code": code, "bindings": {"nominal": nominal}, "value": value}));
+        }
+    }
+    let Some(modules) = tools("asl-validator jsonata") else { return };
+    let file = folder.path().join("cases.json");
+    std::fs::write(&file, serde_json::to_string(&cases).expect("JSON")).expect("writable");
+    assert_eq!(asked(&modules, &["--evaluate", &shown(&file)])["wrong"], json!([]));
 }
 
 pub(crate) const EXPRESSIONS: &[&str] = &[

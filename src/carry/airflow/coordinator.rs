@@ -6,7 +6,7 @@ use super::{Coordinated, Dag, Printer, Version, dag_id};
 use crate::carry::coordinates::configuration;
 use crate::carry::joined::{Wanted, Writer};
 use crate::carry::ledger::Outcome;
-use crate::carry::{claims, idioms, instances, missing, path_of};
+use crate::carry::{claims, idioms, instances, missing, path_of, patterns};
 use crate::ir::Scalar;
 use crate::ir::coordinator::Coordinator;
 use crate::source::Span;
@@ -623,7 +623,7 @@ pub(in crate::carry) fn dataset(
         false => zone_of(&zone).ok()?,
     };
     let mut given = vec![
-        ("uri".to_owned(), Value::text(&data.uri_template)),
+        ("uri".to_owned(), Value::Text(patterns::for_python(&data.uri_template))),
         ("every".to_owned(), Value::code(data.frequency.to_string())),
         ("unit".to_owned(), Value::text(data.unit.name())),
         ("initial".to_owned(), Value::text(written(initial))),

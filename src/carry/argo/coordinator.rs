@@ -1,6 +1,6 @@
 //! Coordinators: the schedule, the data that a run waits for, and the properties for the workflow.
 
-use super::expression::{Kind, NOMINAL, Part, Text, quoted};
+use super::expression::{Kind, NOMINAL, Part, Text, formatted};
 use super::schedule::{in_numbers, times};
 use super::{Printer, resource};
 use crate::carry::airflow::Coordinated;
@@ -10,7 +10,7 @@ use crate::carry::coordinates::{Coordinates, configuration, coordinate};
 use crate::carry::instances::current;
 use crate::carry::ledger::Outcome;
 use crate::carry::yaml::{Yaml, map, named, text};
-use crate::carry::{claims, missing};
+use crate::carry::{claims, missing, patterns};
 use crate::ir::Scalar;
 use crate::ir::coordinator::Coordinator;
 use crate::source::Span;
@@ -400,37 +400,10 @@ fn uris(event: &DataEvent, definition: &Definition) -> Result<String, String> {
 
 /// Returns code that computes a URI from an instant.
 fn uri(template: &str) -> Result<String, String> {
-    const NAMES: [(&str, &str); 5] =
-        [("YEAR", "2006"), ("MONTH", "01"), ("DAY", "02"), ("HOUR", "15"), ("MINUTE", "04")];
     if template.starts_with("hcat:") {
         return Err("partitions in HCatalog are not checked".to_owned());
     }
-    // Texts and layouts alternate; text between layouts that has no meaning in Go's layouts is part of them.
-    let mut parts: Vec<(bool, String)> = Vec::new();
-    let mut rest = template;
-    while let Some((before, behind)) = rest.split_once("${") {
-        let odd = || format!("`{template}` contains more than parts of a date");
-        let (name, after) = behind.split_once('}').ok_or_else(odd)?;
-        let (_, layout) = NAMES.iter().find(|(known, _)| *known == name).ok_or_else(odd)?;
-        match parts.last_mut() {
-            Some((true, last)) if before.chars().all(|c| "/-:".contains(c)) => {
-                last.push_str(before);
-                last.push_str(layout);
-            }
-            _ => {
-                parts.push((false, before.to_owned()));
-                parts.push((true, (*layout).to_owned()));
-            }
-        }
-        rest = after;
-    }
-    parts.push((false, rest.to_owned()));
-    let shown = parts.iter().filter(|(is_layout, text)| *is_layout || !text.is_empty());
-    let code: Vec<String> = shown
-        .map(|(is_layout, text)| match is_layout {
-            true => format!("#.Format('{text}')"),
-            false => quoted(text),
-        })
-        .collect();
-    Ok(if code.is_empty() { "''".to_owned() } else { code.join(" + ") })
+    let pieces = patterns::of_uri(template)
+        .ok_or_else(|| format!("`{template}` contains more than parts of a date"))?;
+    Ok(formatted("#", &pieces))
 }

@@ -3,6 +3,7 @@
 //! [`Names::text`] compiles a text to a [`Text`] of literal parts and code in the language `expr`, which is evaluated
 //! before a task begins. An expression without a counterpart is reported as such, and its task becomes one that fails.
 
+use crate::carry::patterns::{self, Field, Piece};
 use crate::carry::text;
 use ankus_lang::el::tree::{Binary, Node, Op};
 use ankus_lang::el::{Dialect, Phase, Template};
@@ -130,7 +131,8 @@ pub fn outer(code: &str) -> &str {
         if !is_text {
             depth += i32::from(c == '(') - i32::from(c == ')');
         }
-        depth < 0
+        // Statements need the parentheses, too.
+        depth < 0 || (depth == 0 && c == ';' && !is_text)
     });
     if closes { code } else { inner }
 }
@@ -417,6 +419,10 @@ impl Names<'_> {
                     "MINUTE" => 60,
                     "HOUR" => 3600,
                     "DAY" => 86_400,
+                    "MONTH" | "YEAR" if time.1 == Kind::Time => {
+                        let many = if unit == "YEAR" { 12 } else { 1 };
+                        return Some((months_later(&time.0, &count, many), Kind::Time));
+                    }
                     _ => return None,
                 };
                 let shift = format!("duration(string({count} * {length}) + 's')");
@@ -424,8 +430,9 @@ impl Names<'_> {
             }
             "coord:formatTime" => {
                 let time = given.first().filter(|time| time.1 == Kind::Time)?;
-                let layout = layout(&literal(given.get(1)?)?)?;
-                plain(format!("{}.Format({})", time.0, quoted(&layout)))
+                let code = formatted(&time.0, &patterns::of_java(&pattern(given.get(1)?)?)?);
+                let is_sum = code.contains(" + ");
+                plain(if is_sum { format!("({code})") } else { code })
             }
             "coord:dataIn" | "coord:dataOut" => {
                 plain(self.data.get(&literal(given.first()?)?)?.clone())
@@ -456,6 +463,15 @@ impl Names<'_> {
         let name = literal(node)?;
         self.before.iter().find(|(node, _)| *node == name).map(status)
     }
+}
+
+/// Returns code for a time so many months later. A day that the month does not have becomes its last one, as on the
+/// server; Go would go on into the month after it.
+fn months_later(time: &str, count: &str, many: i64) -> String {
+    let count = if many == 1 { count.to_owned() } else { format!("{count} * {many}") };
+    format!(
+        "(let t = {time}; let first = t.AddDate(0, {count}, 1 - t.Day()); first.AddDate(0, 0, min(t.Day(), first.AddDate(0, 1, -1).Day()) - 1))"
+    )
 }
 
 /// Returns a conditional expression that selects the value for the first task that failed.
@@ -489,28 +505,61 @@ fn literal((code, kind): &Operand) -> Option<String> {
     (*kind == Kind::Text && !inner.contains(['\\', '\''])).then(|| inner.to_owned())
 }
 
-/// Returns the layout of Go for a pattern of Java's `SimpleDateFormat`.
-pub fn layout(pattern: &str) -> Option<String> {
-    const LETTERS: [(&str, &str); 6] =
-        [("yyyy", "2006"), ("MM", "01"), ("dd", "02"), ("HH", "15"), ("mm", "04"), ("ss", "05")];
-    let mut out = String::new();
-    let mut rest = pattern;
-    while let Some(c) = rest.chars().next() {
-        if c.is_ascii_alphabetic() {
-            let length = rest.chars().take_while(|other| *other == c).count();
-            let (_, code) = LETTERS.iter().find(|(letters, _)| *letters == &rest[..length])?;
-            out.push_str(code);
-            rest = &rest[length..];
-            continue;
+/// Returns the text of a string literal with quotes.
+fn pattern((code, kind): &Operand) -> Option<String> {
+    let inner = code.strip_prefix('\'')?.strip_suffix('\'')?;
+    let is_plain = *kind == Kind::Text && !inner.replace("\\'", "").contains(['\\', '\'']);
+    is_plain.then(|| inner.replace("\\'", "'"))
+}
+
+/// Returns code for the text of a time by a pattern.
+pub(in crate::carry) fn formatted(time: &str, pieces: &[Piece]) -> String {
+    // Texts and layouts alternate; text that has no meaning in Go's layouts is part of them.
+    let mut parts: Vec<(bool, String)> = Vec::new();
+    for piece in pieces {
+        let layout = match piece {
+            Piece::Padded(Field::Year) | Piece::Number(Field::Year) => "2006",
+            Piece::ShortYear => "06",
+            Piece::Padded(Field::Month) => "01",
+            Piece::Number(Field::Month) => "1",
+            Piece::MonthName { is_short: true } => "Jan",
+            Piece::MonthName { is_short: false } => "January",
+            Piece::DayName { is_short: true } => "Mon",
+            Piece::DayName { is_short: false } => "Monday",
+            Piece::Padded(Field::Day) => "02",
+            Piece::Number(Field::Day) => "2",
+            Piece::Padded(Field::Hour) => "15",
+            Piece::Padded(Field::Minute) => "04",
+            Piece::Number(Field::Minute) => "4",
+            Piece::Padded(Field::Second) => "05",
+            Piece::Number(Field::Second) => "5",
+            // Go has no layout for it.
+            Piece::Number(Field::Hour) => {
+                parts.push((false, format!("string({time}.Hour())")));
+                continue;
+            }
+            Piece::Text(text) => {
+                match parts.last_mut() {
+                    Some((true, last)) if text.chars().all(|c| "/-: ".contains(c)) => {
+                        last.push_str(text);
+                    }
+                    _ => parts.push((false, quoted(text))),
+                }
+                continue;
+            }
+        };
+        match parts.last_mut() {
+            // A month and a second without leading zeros would be the hour `15` together.
+            Some((true, last)) if layout != "5" => last.push_str(layout),
+            _ => parts.push((true, layout.to_owned())),
         }
-        // Other characters may have a meaning in a layout of Go.
-        if !"/: -,".contains(c) {
-            return None;
-        }
-        out.push(c);
-        rest = &rest[1..];
     }
-    Some(out)
+    let code = parts.iter().map(|(is_layout, text)| match is_layout {
+        true => format!("{time}.Format({})", quoted(text)),
+        false => text.clone(),
+    });
+    let code: Vec<String> = code.collect();
+    if code.is_empty() { "''".to_owned() } else { code.join(" + ") }
 }
 
 /// Converts an operand to a number.

@@ -101,7 +101,11 @@ class Dataset:
             "HOUR": f"{at.hour:02}",
             "MINUTE": f"{at.minute:02}",
         }
-        return re.sub(r"\$\{(\w+)\}", lambda m: parts.get(m[1], m[0]), self.template)
+        # `${MONTH + 0}` has no leading zero.
+        parts |= {f"{name} + 0": str(int(text)) for name, text in parts.items()}
+        return re.sub(
+            r"\$\{(\w+(?: \+ 0)?)\}", lambda m: parts.get(m[1], m[0]), self.template
+        )
 
     def is_done(self, uri: str, exists: Callable[[str], bool]) -> bool:
         """Whether an instance is complete, as `exists` sees its folder or the flag in it, or the partition of its table."""

@@ -1,6 +1,6 @@
 //! Coordinators: a schedule of EventBridge, the data that a run waits for, and the properties for the workflow.
 
-use super::expression::{Kind, Text, quoted};
+use super::expression::{Kind, Text, month_start, months, picture, quoted};
 use super::states::Machine;
 use super::{Printer, template::Schedule};
 use crate::carry::airflow::Coordinated;
@@ -9,13 +9,13 @@ use crate::carry::commands::{Command, Commands};
 use crate::carry::coordinates::{Coordinates, configuration, coordinate};
 use crate::carry::instances::current;
 use crate::carry::ledger::Outcome;
-use crate::carry::{claims, missing};
+use crate::carry::{claims, missing, patterns};
 use crate::ir::Scalar;
 use crate::ir::coordinator::Coordinator;
 use crate::source::Span;
 use ankus_lang::coordinator::{DataEvent, Definition, Execution, Instances};
 use ankus_lang::el::Phase;
-use ankus_lang::time::{Cron, EndOf, Frequency, Unit};
+use ankus_lang::time::{Cron, EndOf, Frequency, Instant, Unit};
 use serde_json::json;
 
 /// The state of skipped runs.
@@ -340,23 +340,47 @@ fn uris(event: &DataEvent, definition: &Definition) -> Result<String, String> {
     let data = &event.dataset;
     let zone = ankus_lang::time::Zone::from_id(&data.timezone)
         .map_err(|_| "its time zone is not known")?;
-    let length =
-        match data.unit {
-            Unit::Minute => 60_000,
-            Unit::Hour => 3_600_000,
-            Unit::Day if zone.is_fixed() => 86_400_000,
-            _ => return Err(
-                "JSONata cannot compute steps of months, or of days in a zone with clock changes"
-                    .to_owned(),
-            ),
-        };
     if data.end_of != EndOf::None {
         return Err("JSONata cannot count from the ends of days or months".to_owned());
     }
     let initial = definition.schedule.processing.parse(&data.initial_instance);
-    let initial = initial.map_err(|_| "its initial instance is not known")?.0 * 1000;
-    let every = data.frequency * length;
-    let picture = picture(&data.uri_template)?;
+    let initial: Instant = initial.map_err(|_| "its initial instance is not known")?;
+    let start = written(initial);
+    let is_utc = zone.is_fixed() && zone.offset_seconds(initial) == 0;
+    let every = data.frequency;
+    let even = |length: i64| {
+        let (initial, every) = (initial.0 * 1000, every * length);
+        let index = format!("$floor(($nominal - {initial}) / {every})");
+        let instant = format!("{initial} + ({index} + $n) * {every}");
+        (index, instant)
+    };
+    let (index, instant) = match data.unit {
+        Unit::Minute => even(60_000),
+        Unit::Hour => even(3_600_000),
+        Unit::Day if zone.is_fixed() => even(86_400_000),
+        Unit::Month if is_utc && start.ends_with("-01T00:00Z") => {
+            let number = |from: usize, to: usize| start.get(from..to).and_then(|n| n.parse().ok());
+            let (year, month): (Option<i64>, Option<i64>) = (number(0, 4), number(5, 7));
+            let base = year.zip(month).map(|(year, month)| year * 12 + month - 1);
+            let base = base.ok_or("its initial instance is not known")?;
+            let index = format!("$floor(({} - {base}) / {every})", months("$nominal"));
+            let instant = month_start(&format!("({base} + ({index} + $n) * {every})"));
+            (index, instant)
+        }
+        _ => {
+            return Err(
+                "steps of months from another day than the first, or of days in a time zone with clock changes, cannot be computed there"
+                    .to_owned(),
+            );
+        }
+    };
+    let template = &data.uri_template;
+    if template.starts_with("hcat:") {
+        return Err("partitions in HCatalog are not checked".to_owned());
+    }
+    let pieces = patterns::of_uri(template)
+        .ok_or_else(|| format!("`{template}` contains more than parts of a date"))?;
+    let picture = picture(&pieces);
     let list = match &event.instances {
         Instances::Range(first, last) => {
             let (first, last) = (current(first, definition)?, current(last, definition)?);
@@ -372,32 +396,9 @@ fn uris(event: &DataEvent, definition: &Definition) -> Result<String, String> {
             format!("[{}]", all?.join(", "))
         }
     };
-    let number = format!("($floor(($nominal - {initial}) / {every}) + $n)");
-    // There are no instances before the initial instance.
+    // There are no instances before the initial instance. An array is not undefined if it has no elements.
     Ok(format!(
-        "$map({list}[$floor(($nominal - {initial}) / {every}) + $ >= 0], function($n) {{ $fromMillis({initial} + {number} * {every}, {}) }})[]",
+        "[$map({list}[{index} + $ >= 0], function($n) {{ $fromMillis({instant}, {}) }})]",
         quoted(&picture)
     ))
-}
-
-/// Returns the picture string for a URI template.
-fn picture(template: &str) -> Result<String, String> {
-    const NAMES: [(&str, &str); 5] = [
-        ("${YEAR}", "[Y0001]"),
-        ("${MONTH}", "[M01]"),
-        ("${DAY}", "[D01]"),
-        ("${HOUR}", "[H01]"),
-        ("${MINUTE}", "[m01]"),
-    ];
-    if template.starts_with("hcat:") {
-        return Err("partitions in HCatalog are not checked".to_owned());
-    }
-    let mut text = template.replace('[', "[[").replace(']', "]]");
-    for (name, picture) in NAMES {
-        text = text.replace(name, picture);
-    }
-    match text.contains("${") {
-        true => Err(format!("`{template}` contains more than parts of a date")),
-        false => Ok(text),
-    }
 }

@@ -3,6 +3,7 @@
 //! [`Names::text`] compiles a text to a [`Text`] of literal parts and JSONata, which is evaluated when a state is
 //! entered. An expression without a counterpart becomes one that fails, never one with another value.
 
+use crate::carry::patterns::{self, Field, Piece};
 use crate::carry::text;
 use ankus_lang::el::tree::{Binary, Node, Op};
 use ankus_lang::el::{Dialect, Phase, Template};
@@ -91,7 +92,8 @@ fn outer(code: &str) -> &str {
         if !is_text {
             depth += i32::from(c == '(') - i32::from(c == ')');
         }
-        depth < 0
+        // Statements need the parentheses, too.
+        depth < 0 || (depth == 0 && c == ';' && !is_text)
     });
     if closes { code } else { inner }
 }
@@ -420,6 +422,10 @@ impl Names<'_> {
                     "MINUTE" => 60_000,
                     "HOUR" => 3_600_000,
                     "DAY" => 86_400_000,
+                    "MONTH" | "YEAR" if time.1 == Kind::Time => {
+                        let many = if unit == "YEAR" { 12 } else { 1 };
+                        return Some((months_later(&time.0, &count, many), Kind::Time));
+                    }
                     _ => return None,
                 };
                 (time.1 == Kind::Time)
@@ -427,7 +433,7 @@ impl Names<'_> {
             }
             "coord:formatTime" => {
                 let time = given.first().filter(|time| time.1 == Kind::Time)?;
-                let picture = picture(&literal(given.get(1)?)?)?;
+                let picture = picture(&patterns::of_java(&pattern(given.get(1)?)?)?);
                 plain(format!("$fromMillis({}, {})", outer(&time.0), quoted(&picture)))
             }
             "coord:dataIn" | "coord:dataOut" => {
@@ -445,33 +451,68 @@ fn literal((code, kind): &Operand) -> Option<String> {
     (*kind == Kind::Text && !inner.contains(['\\', '\''])).then(|| inner.to_owned())
 }
 
-/// Returns the picture string for a pattern of Java's `SimpleDateFormat`.
-fn picture(pattern: &str) -> Option<String> {
-    const LETTERS: [(&str, &str); 6] = [
-        ("yyyy", "[Y0001]"),
-        ("MM", "[M01]"),
-        ("dd", "[D01]"),
-        ("HH", "[H01]"),
-        ("mm", "[m01]"),
-        ("ss", "[s01]"),
-    ];
-    let mut out = String::new();
-    let mut rest = pattern;
-    while let Some(c) = rest.chars().next() {
-        if c.is_ascii_alphabetic() {
-            let length = rest.chars().take_while(|other| *other == c).count();
-            let (_, code) = LETTERS.iter().find(|(letters, _)| *letters == &rest[..length])?;
-            out.push_str(code);
-            rest = &rest[length..];
-            continue;
-        }
-        if "'[]".contains(c) {
-            return None;
-        }
-        out.push(c);
-        rest = &rest[c.len_utf8()..];
+/// Returns the text of a string literal with quotes.
+fn pattern((code, kind): &Operand) -> Option<String> {
+    let inner = code.strip_prefix('\'')?.strip_suffix('\'')?;
+    let is_plain = *kind == Kind::Text && !inner.replace("\\u0027", "").contains(['\\', '\'']);
+    is_plain.then(|| inner.replace("\\u0027", "'"))
+}
+
+/// Returns code for the number of months from the year 0 to that of a time.
+pub(in crate::carry) fn months(time: &str) -> String {
+    let part = |letter: char| format!("$number($fromMillis({time}, '[{letter}]'))");
+    format!("{} * 12 + {} - 1", part('Y'), part('M'))
+}
+
+/// Returns code for the beginning of a month, which is given as the number of months from the year 0.
+pub(in crate::carry) fn month_start(months: &str) -> String {
+    format!(
+        "$toMillis($floor({months} / 12) & '-' & $formatNumber({months} % 12 + 1, '00') & '-01T00:00:00Z')"
+    )
+}
+
+/// Returns code for a time so many months later. A day that the month does not have becomes its last one, as on the
+/// server.
+fn months_later(time: &str, count: &str, many: i64) -> String {
+    let count = if many == 1 { count.to_owned() } else { format!("{count} * {many}") };
+    // The variables of properties begin with a letter.
+    let (own, first) = (months("$_time"), month_start("$_month"));
+    let next = month_start("($_month + 1)");
+    format!(
+        "($_time := {}; $_month := {own} + {count}; $_first := {first}; $_first + ($min([$number($fromMillis($_time, '[D]')), ({next} - $_first) / 86400000]) - 1) * 86400000 + $_time % 86400000)",
+        outer(time)
+    )
+}
+
+/// Returns the picture string for a pattern.
+pub(in crate::carry) fn picture(pieces: &[Piece]) -> String {
+    let shown = pieces.iter().map(|piece| match piece {
+        Piece::Text(text) => text.replace('[', "[[").replace(']', "]]"),
+        Piece::Padded(Field::Year) | Piece::Number(Field::Year) => "[Y0001]".to_owned(),
+        Piece::ShortYear => "[Y01,2-2]".to_owned(),
+        Piece::MonthName { is_short } => name_of('M', *is_short),
+        Piece::DayName { is_short } => name_of('F', *is_short),
+        Piece::Padded(field) => format!("[{}01]", letter(*field)),
+        Piece::Number(field) => format!("[{}1]", letter(*field)),
+    });
+    shown.collect()
+}
+
+/// Returns the part of a picture string for a name in English.
+fn name_of(letter: char, is_short: bool) -> String {
+    format!("[{letter}Nn{}]", if is_short { ",3-3" } else { "" })
+}
+
+/// Returns the letter of a part in a picture string.
+fn letter(field: Field) -> char {
+    match field {
+        Field::Year => 'Y',
+        Field::Month => 'M',
+        Field::Day => 'D',
+        Field::Hour => 'H',
+        Field::Minute => 'm',
+        Field::Second => 's',
     }
-    Some(out)
 }
 
 /// Converts an operand to a number.
