@@ -3,6 +3,8 @@
 //   node tests/argo_check.mjs NODE_MODULES FOLDER             every file: schema, names, references
 //   node tests/argo_check.mjs NODE_MODULES --play FILE        [{file, actions, fails, chooses, phase, ran}]: which differ
 //
+// With `parameters`, a scenario evaluates conditions of equality instead of looking at `chooses`.
+//
 // Prints one line of JSON.
 import { createRequire } from "node:module";
 import { readdirSync, readFileSync } from "node:fs";
@@ -18,7 +20,7 @@ const RESULT = /([A-Za-z][A-Za-z0-9-]*)\.(Succeeded|Failed|Errored|Skipped|Omitt
 const dependencies = (task) => [...(task.depends ?? "").matchAll(RESULT)].map((one) => one[1]);
 
 // Phases of the tasks of a DAG, and its own: that of its leaves; one that was left out has the phase of what led to it.
-function play(dag, { fails, chooses, actions }) {
+function play(dag, { fails, chooses, actions, parameters }) {
   // What was not carried over is played as what it stands for.
   const kills = ({ name, template }) => template === "kill" && !actions.includes(name) && !(name in chooses);
   const tasks = new Map(dag.tasks.map((task) => [task.name, task]));
@@ -38,6 +40,11 @@ function play(dag, { fails, chooses, actions }) {
     if (!task.when) return true;
     const status = task.when.match(/^\{\{tasks\.([A-Za-z0-9-]+)\.status\}\} (==|!=) Succeeded$/);
     if (status) return (phases.get(status[1]) === "Succeeded") === (status[2] === "==");
+    if (parameters) {
+      const code = task.when.replace(/^\{\{=|\}\}$/g, "").replace(/workflow\.parameters/g, "parameters");
+      const words = code.replace(/\bnot\b/g, "!").replace(/\band\b/g, "&&").replace(/\bor\b/g, "||");
+      return new Function("parameters", `return ${words}`)(parameters);
+    }
     const [decision] = dependencies(task);
     return chooses[decision] === task.name || `${decision}-to-${chooses[decision]}` === task.name;
   };

@@ -22,6 +22,7 @@ mod options;
 mod patterns;
 mod places;
 pub mod prefect;
+mod reached;
 pub mod report;
 mod said;
 pub mod shared;

@@ -140,13 +140,6 @@ pub(super) struct Failure {
     pub(super) direct: Vec<TaskId>,
 }
 
-impl Failure {
-    /// All of them.
-    pub(super) fn all(&self) -> impl Iterator<Item = &TaskId> {
-        self.routed.iter().chain(&self.direct)
-    }
-}
-
 fn sources(task: &Task) -> impl Iterator<Item = TaskId> + '_ {
     task.after.iter().chain(&task.after_failed).copied()
 }
@@ -172,17 +165,6 @@ impl Tasks {
             }
         }
         order
-    }
-
-    /// The transitive predecessors of each task.
-    pub(super) fn before(&self) -> Vec<BTreeSet<TaskId>> {
-        let mut before: Vec<BTreeSet<TaskId>> = vec![BTreeSet::new(); self.list.len()];
-        for at in self.in_order() {
-            before[at] = sources(&self.list[at])
-                .flat_map(|from| before[from].iter().copied().chain([from]))
-                .collect();
-        }
-        before
     }
 
     /// What the failure of each task leads to next.

@@ -5,7 +5,7 @@ use crate::convert_targets::{
 };
 use crate::{oracle, shared};
 use ankus::analysis::Analysis;
-use ankus::carry::argo::expression::{Names, Text};
+use ankus::carry::argo::expression::{Names, Reached, Text};
 use ankus::ir::workflow::{NodeId, Shape, Way};
 use ankus::source::Source;
 use ankus_lang::el::state::State;
@@ -309,6 +309,62 @@ fn the_corpus_becomes_templates_that_are_valid_and_end_as_their_workflows() {
     oracle::agree("runs of Argo's DAGs", played.len() - wrong, played.len());
 }
 
+#[test]
+fn many_cases_go_on_where_the_first_end() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let target = |case: usize| match case {
+        3 | 17 | 24 => "shared".to_owned(),
+        case => format!("a{case}"),
+    };
+    let cases: String = (0..25)
+        .map(|case| format!("<case to=\"{}\">${{kind eq 'k{case}'}}</case>\n", target(case)))
+        .collect();
+    let names: BTreeSet<String> = (0..25).map(target).collect();
+    let actions: String = names
+        .iter()
+        .map(|name| {
+            format!(
+                "<action name=\"{name}\"><fs><mkdir path=\"hdfs://nn/{name}\"/></fs><ok to=\"end\"/><error to=\"fail\"/></action>\n"
+            )
+        })
+        .collect();
+    let text = format!(
+        "<workflow-app name=\"many\" xmlns=\"uri:oozie:workflow:0.5\"><start to=\"which\"/>\n<decision name=\"which\"><switch>{cases}<default to=\"end\"/></switch></decision>\n{actions}<kill name=\"fail\"><message>no</message></kill><end name=\"end\"/></workflow-app>\n"
+    );
+    written(folder.path(), "apps/many/workflow.xml", &text);
+    written(folder.path(), "apps/many/job.properties", "kind=k0\n");
+    let out = folder.path().join("out");
+    let apps = shown(&folder.path().join("apps"));
+    let (code, lost, said) = convert(&[&apps, "-o", &shown(&out)]);
+    assert_eq!((code, lost.as_str()), (0, ""), "{said}");
+    let file = out.join("workflows/many.yaml");
+    let text = std::fs::read_to_string(&file).expect("a file");
+    for part in [
+        "            template: a10\n            depends: which-otherwise.Succeeded\n            when: \"{{=workflow.parameters.kind == 'k10'}}\"\n",
+        "          - name: which-otherwise-2\n            template: pass\n            depends: which-otherwise.Succeeded\n",
+        "            when: \"{{=not (workflow.parameters.kind == 'k20') and not (workflow.parameters.kind == 'k21') and (workflow.parameters.kind == 'k22')}}\"\n",
+    ] {
+        assert!(text.contains(part), "{part}\n{text}");
+    }
+    let Some(modules) = tools("@kubernetes-models/argo-workflows js-yaml") else { return };
+    let played = (0..26).flat_map(|case| {
+        let ran: Vec<String> = (case < 25).then(|| target(case)).into_iter().collect();
+        let scenario = |fails: &[String], phase: &str| {
+            json!({
+                "file": shown(&file), "actions": names, "fails": fails, "chooses": {}, "phase": phase, "ran": ran,
+                "parameters": {"kind": format!("k{case}")},
+            })
+        };
+        let failing = (case < 25).then(|| scenario(&ran, "Failed"));
+        [Some(scenario(&[], "Succeeded")), failing].into_iter().flatten()
+    });
+    let played: Vec<Value> = played.collect();
+    let scenarios = folder.path().join("scenarios.json");
+    std::fs::write(&scenarios, serde_json::to_string(&played).expect("JSON")).expect("writable");
+    let answer = asked(&modules, &["--play", &shown(&scenarios)]);
+    assert_eq!((&answer["wrong"], &answer["scenarios"]), (&json!([]), &json!(51)));
+}
+
 /// Patterns of dates, and shifts of a month or a year.
 pub(crate) const DATES: &[&str] = &[
     "${coord:formatTime(coord:nominalTime(), 'y/M/d/H')}",
@@ -352,8 +408,7 @@ fn expr(source: &str, phase: Phase, values: &BTreeMap<String, String>) -> Option
         constants: &constants,
         data: &data,
         used: &used,
-        before: &[],
-        failed: &[],
+        reached: &Reached::default(),
         given: &|name| values.contains_key(name),
     };
     let text = names.text(source, Dialect::default());

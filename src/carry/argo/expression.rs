@@ -10,6 +10,7 @@ use ankus_lang::el::{Dialect, Phase, Template};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
+pub use crate::carry::reached::{Before, Reached};
 pub use crate::carry::text::{Kind, Operand, Part, Text};
 
 /// The layout of Go for a time as Oozie writes it.
@@ -162,9 +163,6 @@ pub struct Used {
     pub needed: bool,
 }
 
-/// An action that precedes a task: the name of the node, and of its task.
-pub type Before = (String, String);
-
 /// What the names and functions in expressions refer to.
 pub struct Names<'a> {
     /// The phase in which the server evaluates the texts.
@@ -177,10 +175,8 @@ pub struct Names<'a> {
     pub data: &'a BTreeMap<String, String>,
     /// The properties referred to so far.
     pub used: &'a RefCell<BTreeMap<String, Used>>,
-    /// The preceding actions, the nearest first.
-    pub before: &'a [Before],
-    /// The preceding actions whose failure may have led here.
-    pub failed: &'a [Before],
+    /// The preceding actions.
+    pub reached: &'a Reached,
     /// Whether a property has a value at submission.
     pub given: &'a dyn Fn(&str) -> bool,
 }
@@ -401,7 +397,7 @@ impl Names<'_> {
             }
             "wf:actionData" => {
                 let node = literal(given.first()?)?;
-                let (_, task) = self.before.iter().find(|(name, _)| *name == node)?;
+                let task = self.reached.task(&node)?;
                 text.differs.push(
                     "`key=value` lines are read as they are; escapes are not decoded".to_owned(),
                 );
@@ -443,7 +439,7 @@ impl Names<'_> {
 
     /// Returns code for the name of the node that failed last.
     fn last_error(&self) -> String {
-        match self.failed {
+        match self.reached.failed() {
             [] => "''".to_owned(),
             [(node, _)] => quoted(node),
             all => chain(all, |(node, _)| quoted(node)),
@@ -454,14 +450,14 @@ impl Names<'_> {
     fn status(&self, node: &Operand) -> Option<String> {
         let status = |(_, task): &Before| format!("tasks['{task}'].status");
         if node.0 == self.last_error() {
-            return Some(match self.failed {
+            return Some(match self.reached.failed() {
                 [] => "''".to_owned(),
                 [one] => status(one),
                 all => chain(all, status),
             });
         }
         let name = literal(node)?;
-        self.before.iter().find(|(node, _)| *node == name).map(status)
+        self.reached.task(&name).map(|task| format!("tasks['{task}'].status"))
     }
 }
 

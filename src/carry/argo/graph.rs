@@ -3,57 +3,126 @@
 //! Argo does not distinguish a task that was omitted because of a choice from one that was omitted because of a
 //! failure. A task with several predecessors therefore checks for the failures themselves.
 
-use super::expression::{Before, outer};
+use super::expression::outer;
 use super::{Printer, actions};
-use crate::carry::model::{Does, Failure, Runs, TaskId, Tasks};
+use crate::carry::model::{Does, Runs, Task, TaskId, Tasks};
+use crate::carry::reached::{Preceding, Reached};
 use crate::carry::shared::shared;
 use crate::carry::yaml::{Yaml, text};
 use crate::ir::workflow::{NodeId, Workflow};
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+
+/// The most cases of a decision whose conditions repeat those before them.
+const MOST_CASES: usize = 10;
+
+/// Tasks that go on with the later cases of a decision, by the decision.
+type Otherwise = BTreeMap<TaskId, Vec<TaskId>>;
+
+/// Divides decisions with many cases: a task that runs if none of the first cases holds leads on to the later ones, whose
+/// conditions need not repeat the first.
+fn split(tasks: &Tasks) -> (Tasks, Otherwise) {
+    let mut tasks = tasks.clone();
+    let mut otherwise = Otherwise::new();
+    let decisions = tasks.list.iter().enumerate().filter_map(|(at, task)| match &task.does {
+        Does::Decide(id, targets) if targets.len() > MOST_CASES + 1 => {
+            Some((at, *id, targets.clone()))
+        }
+        _ => None,
+    });
+    let decisions: Vec<(TaskId, NodeId, Vec<TaskId>)> = decisions.collect();
+    for (at, id, mut targets) in decisions {
+        // Where the cases of each part start from.
+        let mut sources = vec![at];
+        for _ in 1..targets.len().div_ceil(MOST_CASES) {
+            let name = format!("{}_otherwise", tasks.list[at].name);
+            let before = sources.last().copied().unwrap_or(at);
+            sources.push(add(&mut tasks, name, before));
+        }
+        let mut places: BTreeMap<TaskId, BTreeSet<usize>> = BTreeMap::new();
+        for (place, target) in targets.iter().enumerate() {
+            places.entry(*target).or_default().insert(place / MOST_CASES);
+        }
+        for (target, parts) in places {
+            let mut from: Vec<TaskId> = Vec::new();
+            for part in &parts {
+                let source = sources[*part];
+                if parts.len() == 1 {
+                    from.push(source);
+                    continue;
+                }
+                let name = format!("{}_to_{}", tasks.list[at].name, tasks.list[target].name);
+                let pass = add(&mut tasks, name, source);
+                for place in part * MOST_CASES..targets.len().min((part + 1) * MOST_CASES) {
+                    if targets[place] == target {
+                        targets[place] = pass;
+                    }
+                }
+                from.push(pass);
+            }
+            let task = &mut tasks.list[target];
+            task.after.retain(|before| *before != at);
+            task.after.extend(from);
+            if task.after.len() > 1 && task.runs == Runs::AfterAll {
+                task.runs = Runs::AfterAny;
+            }
+        }
+        tasks.list[at].does = Does::Decide(id, targets);
+        otherwise.insert(at, sources.split_off(1));
+    }
+    (tasks, otherwise)
+}
+
+/// Adds a task that does nothing after another one.
+fn add(tasks: &mut Tasks, name: String, before: TaskId) -> TaskId {
+    let (after, after_failed) = (vec![before], Vec::new());
+    tasks.list.push(Task { name, does: Does::Pass, runs: Runs::AfterAll, after, after_failed });
+    tasks.list.len() - 1
+}
 
 /// The tasks with facts about the whole graph.
 struct Graph<'a> {
     tasks: &'a Tasks,
     names: Vec<String>,
-    /// The transitive predecessors of each task.
-    before: Vec<BTreeSet<TaskId>>,
-    /// What the failure of each task leads to.
-    failures: Vec<Failure>,
+    /// What precedes each task.
+    preceding: Rc<Preceding>,
     /// Tasks whose failure can only end the run.
     fragile: BTreeSet<TaskId>,
     /// For each task, whether it runs in every run in which nothing fails.
     certain: Vec<bool>,
-    /// Actions that could not be converted and became failing tasks: no error transition of theirs may let the run
-    /// succeed.
-    refused: BTreeSet<TaskId>,
+    /// The parts of decisions with many cases.
+    otherwise: Otherwise,
 }
 
 impl<'a> Graph<'a> {
-    fn new(tasks: &'a Tasks, names: Vec<String>) -> Graph<'a> {
+    fn new(
+        tasks: &'a Tasks,
+        otherwise: Otherwise,
+        names: Vec<String>,
+        workflow: &Workflow,
+    ) -> Graph<'a> {
+        let divided: BTreeSet<TaskId> = otherwise.values().flatten().copied().collect();
         let list = &tasks.list;
         let mut certain = vec![false; list.len()];
         for at in tasks.in_order() {
             certain[at] = list[at].after_failed.is_empty()
                 && list[at].after.iter().all(|from| {
-                    let chooses = matches!(list[*from].does, Does::Decide(..) | Does::Route(..));
+                    let chooses = matches!(list[*from].does, Does::Decide(..) | Does::Route(..))
+                        || divided.contains(from);
                     certain[*from] && !chooses
                 });
         }
-        let failures = tasks.failures();
+        let preceding = Rc::new(Preceding::of(tasks, &names, workflow));
         let fails = |at: &TaskId| {
-            matches!(list[*at].does, Does::Action(_)) && failures[*at].routed.is_empty()
+            matches!(list[*at].does, Does::Action(_)) && preceding.failures[*at].routed.is_empty()
         };
         let fragile = (0..list.len()).filter(fails).collect();
-        let before = tasks.before();
-        Graph { tasks, names, before, failures, fragile, certain, refused: BTreeSet::new() }
+        Graph { tasks, names, preceding, fragile, certain, otherwise }
     }
 
-    /// Whether the failure of one task may lead to another task.
-    fn leads(&self, failed: TaskId, to: TaskId) -> bool {
-        let reaches = |at: &TaskId| *at == to || self.before[to].contains(at);
-        let Failure { routed, direct } = &self.failures[failed];
-        routed.iter().any(|at| reaches(at) && !self.refused.contains(&failed))
-            || direct.iter().any(reaches)
+    /// Whether a task is an action that could not be converted and became a failing task.
+    fn is_refused(&self, at: TaskId) -> bool {
+        self.preceding.refused.borrow().contains(&at)
     }
 
     /// Returns the condition on the predecessors of a task.
@@ -93,7 +162,7 @@ impl<'a> Graph<'a> {
                 all.extend(each(&task.after_failed, &failed));
                 all.join(" || ")
             }
-            Runs::AfterDone if task.after.iter().all(|from| self.refused.contains(from)) => {
+            Runs::AfterDone if task.after.iter().all(|from| self.is_refused(*from)) => {
                 each(&task.after, &["Succeeded"]).join(" && ")
             }
             Runs::AfterDone => each(&task.after, &["Succeeded", "Failed", "Errored"]).join(" || "),
@@ -104,54 +173,36 @@ impl<'a> Graph<'a> {
     /// it.
     fn doomed(&self, at: TaskId) -> Vec<TaskId> {
         let after = &self.tasks.list[at].after;
-        let is_before = |id: TaskId, from: &TaskId| self.before[*from].contains(&id);
+        let precedes = &self.preceding.precedes;
         let counts = |id: &TaskId| {
-            self.before[at].contains(id)
+            precedes.holds(*id, at)
                 && !after.contains(id)
-                && !after.iter().all(|from| is_before(*id, from))
-                && !self.leads(*id, at)
+                && !after.iter().all(|from| precedes.holds(*id, *from))
+                && !self.preceding.leads(*id, at)
         };
         self.fragile.iter().copied().filter(counts).collect()
-    }
-
-    /// Returns the actions that precede a task, the nearest first.
-    fn actions(&self, at: TaskId, workflow: &Workflow) -> Vec<(TaskId, Before)> {
-        let mut all: Vec<(TaskId, Before)> = self.before[at]
-            .iter()
-            .filter_map(|id| match self.tasks.list[*id].does {
-                Does::Action(node) => {
-                    let node = workflow.node(node).name.text.to_string();
-                    Some((*id, (node, self.names[*id].clone())))
-                }
-                _ => None,
-            })
-            .collect();
-        all.sort_by_key(|(id, _)| std::cmp::Reverse(self.before[*id].len()));
-        all
     }
 }
 
 impl Printer<'_> {
     /// Prints the tasks of a DAG; the templates of actions go to the printer.
     pub(super) fn graph(&mut self, workflow: &Workflow, tasks: &Tasks) -> Vec<Yaml> {
+        let (tasks, otherwise) = split(tasks);
+        let tasks = &tasks;
         let names = tasks.list.iter().map(|task| self.name_of(&task.name)).collect();
-        let mut graph = Graph::new(tasks, names);
+        let mut graph = Graph::new(tasks, otherwise, names, workflow);
         // The conditions of a choice are computed before the tasks that it leads to.
         let mut conditions: Vec<Option<String>> = vec![None; tasks.list.len()];
         let mut printed = Vec::new();
         for (at, task) in tasks.list.iter().enumerate() {
-            let known = graph.actions(at, workflow);
-            let led = |id: TaskId| graph.leads(id, at);
-            self.failed =
-                known.iter().filter(|(id, _)| led(*id)).map(|(_, one)| one.clone()).collect();
-            self.before = known.into_iter().map(|(_, one)| one).collect();
+            self.reached = Reached::by(&graph.preceding, at);
             self.lack = None;
             let own = self.task(&graph, at, workflow, &mut conditions);
             match task.does {
                 Does::Decide(..) if own.template != "pass" => drop(graph.fragile.insert(at)),
                 Does::Action(_) if own.template == "kill" => {
                     graph.fragile.insert(at);
-                    graph.refused.insert(at);
+                    graph.preceding.refused.borrow_mut().insert(at);
                 }
                 _ => {}
             }
@@ -189,7 +240,7 @@ impl Printer<'_> {
                 actions::Called::of("pass")
             }
             Does::Decide(id, targets) => {
-                self.decision(workflow, *id, targets, conditions);
+                self.decision(workflow, (*id, targets), graph.otherwise.get(&at), conditions);
                 match self.lack.take() {
                     Some(why) => actions::Called::killed(&why),
                     None => actions::Called::of("pass"),
@@ -211,12 +262,12 @@ impl Printer<'_> {
         }
     }
 
-    /// Sets the condition of each target of a decision: its case is true, and none before it.
+    /// Sets the condition of each target of a decision: its case is true, and none before it in its part.
     fn decision(
         &mut self,
         workflow: &Workflow,
-        id: NodeId,
-        targets: &[TaskId],
+        (id, targets): (NodeId, &[TaskId]),
+        otherwise: Option<&Vec<TaskId>>,
         conditions: &mut [Option<String>],
     ) {
         if let Some(element) = self.tree.element(workflow.node(id).element)
@@ -224,17 +275,28 @@ impl Printer<'_> {
         {
             self.ledger.exact(switch.name_span());
         }
+        let bracket = |code: &str| match outer(code) != code {
+            true => code.to_owned(),
+            false => format!("({code})"),
+        };
         let mut held: Vec<String> = Vec::new();
         let mut found: Vec<(TaskId, String)> = Vec::new();
         let exits = workflow.exits(id);
-        for (exit, target) in exits.iter().filter(|exit| exit.target.given).zip(targets) {
-            let own = exit.predicate.as_ref().map(|predicate| self.say(predicate).holds());
-            let bracket = |code: &str| match outer(code) != code {
-                true => code.to_owned(),
-                false => format!("({code})"),
+        let none_of = |held: &[String]| -> Vec<String> {
+            held.iter().map(|code| format!("not {}", bracket(code))).collect()
+        };
+        let given = exits.iter().filter(|exit| exit.target.given);
+        for (number, (exit, target)) in given.zip(targets).enumerate() {
+            let next = match number % MOST_CASES {
+                0 => otherwise.and_then(|all| all.get((number / MOST_CASES).checked_sub(1)?)),
+                _ => None,
             };
-            let mut all: Vec<String> =
-                held.iter().map(|code| format!("not {}", bracket(code))).collect();
+            if let Some(next) = next {
+                let code = none_of(&std::mem::take(&mut held)).join(" and ");
+                found.push((*next, if code.is_empty() { "true".to_owned() } else { code }));
+            }
+            let own = exit.predicate.as_ref().map(|predicate| self.say(predicate).holds());
+            let mut all = none_of(&held);
             if own.as_deref() == Some("false") {
                 found.push((*target, "false".to_owned()));
                 continue;

@@ -12,6 +12,7 @@ pub(super) mod schedule;
 use super::airflow::site::Needs;
 use super::claims::WrittenSecrets;
 use super::ledger::{Ledger, Outcome};
+use super::reached::Reached;
 use super::said::{self, Kept, Reader, Says};
 use super::yaml::{Yaml, map, named, text};
 use super::{Conversion, Given, Output, REFUSED, claims, model};
@@ -20,7 +21,7 @@ use crate::ir::Scalar;
 use crate::source::Span;
 use crate::syntax::xml::Tree;
 use ankus_lang::el::Phase;
-use expression::{Before, Names, Part, Text, Used};
+use expression::{Names, Part, Text, Used};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -73,9 +74,7 @@ struct Printer<'a> {
     data: BTreeMap<String, String>,
     used: RefCell<BTreeMap<String, Used>>,
     /// The actions before the current task.
-    before: Vec<Before>,
-    /// Those actions whose failure may have led to it.
-    failed: Vec<Before>,
+    reached: Reached,
     /// Why the current task cannot be converted, if it cannot.
     lack: Option<String>,
     /// The secrets, by the text that refers to them.
@@ -102,8 +101,7 @@ pub fn convert(given: Given<'_>) -> Conversion {
         constants: BTreeMap::new(),
         data: BTreeMap::new(),
         used: RefCell::default(),
-        before: Vec::new(),
-        failed: Vec::new(),
+        reached: Reached::default(),
         lack: None,
         hidden: BTreeMap::new(),
         taken: TEMPLATES.map(str::to_owned).into(),
@@ -201,8 +199,7 @@ impl<'a> Printer<'a> {
             constants: &self.constants,
             data: &self.data,
             used: &self.used,
-            before: &self.before,
-            failed: &self.failed,
+            reached: &self.reached,
             given: &given,
         };
         names.text(source, self.given.dialect)

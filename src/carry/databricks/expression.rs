@@ -4,6 +4,7 @@
 //! and does not compute with them: anything beyond concatenation has no counterpart, and its task becomes one that
 //! fails.
 
+use crate::carry::reached::Reached;
 use crate::carry::text::{self, Kind, Part, Text};
 use ankus_lang::el::tree::{Binary, Node, Op};
 use ankus_lang::el::{Dialect, Phase, Template};
@@ -115,10 +116,8 @@ pub(super) struct Names<'a> {
     pub constants: &'a BTreeMap<&'static str, Text>,
     /// The parameters of the job, by the properties referred to so far.
     pub used: &'a RefCell<BTreeMap<String, String>>,
-    /// The preceding actions: names of their nodes and keys of their tasks.
-    pub before: &'a [(String, String)],
-    /// The preceding actions whose failure may have led here.
-    pub failed: &'a [(String, String)],
+    /// The preceding actions.
+    pub reached: &'a Reached,
     /// Returns the value of a property at submission.
     pub given: &'a dyn Fn(&str) -> Option<String>,
     /// Whether a property is a secret.
@@ -353,15 +352,14 @@ impl Names<'_> {
             "wf:errorCode" | "wf:errorMessage" => {
                 let node = given.next()?.text()?;
                 text.differs.push("it is the error code of the task, without a message".to_owned());
-                match self.before.iter().find(|(name, _)| *name == node) {
-                    Some((_, key)) => format!("{{{{tasks.{key}.error_code}}}}"),
+                match self.reached.task(&node) {
+                    Some(key) => format!("{{{{tasks.{key}.error_code}}}}"),
                     None => self.each_failed("error_code", text),
                 }
             }
             "wf:actionData" => {
                 let node = given.next()?.text()?;
-                let (_, key) = self.before.iter().find(|(name, _)| *name == node)?;
-                return Some(Value::Told(key.clone()));
+                return Some(Value::Told(self.reached.task(&node)?.to_owned()));
             }
             "coord:nominalTime" => {
                 text.differs.push(NOMINAL.to_owned());
@@ -387,12 +385,12 @@ impl Names<'_> {
 
     /// Returns a field of each task whose failure may have led here.
     fn each_failed(&self, field: &str, text: &mut Text) -> String {
-        if let ([(node, _)], "result_state") = (self.failed, field) {
+        if let ([(node, _)], "result_state") = (self.reached.failed(), field) {
             return node.clone();
         }
         text.differs.push("it lists a value for each task whose failure may lead here".to_owned());
         let one = |(node, key): &(String, String)| format!("{node}={{{{tasks.{key}.{field}}}}}");
-        self.failed.iter().map(one).collect::<Vec<_>>().join(" ")
+        self.reached.failed().iter().map(one).collect::<Vec<_>>().join(" ")
     }
 }
 

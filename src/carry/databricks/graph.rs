@@ -6,11 +6,13 @@
 use super::expression::{Case, Condition};
 use super::{Printer, program};
 use crate::carry::model::{Does, Runs, Task, TaskId, Tasks};
+use crate::carry::reached::{Preceding, Reached};
 use crate::carry::shared::shared;
 use crate::carry::text::Text;
 use crate::carry::yaml::{Yaml, map, text};
 use crate::ir::workflow::{NodeId, Workflow};
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 /// A dependency: the key of a task, and the outcome that it must have.
 pub(super) type Depends = (String, Option<&'static str>);
@@ -108,27 +110,14 @@ impl Printer<'_> {
         let (ways, failures) = (BTreeMap::new(), BTreeMap::new());
         let (mixed, refused, printed) = (tasks.mixed(), BTreeMap::new(), Vec::new());
         let mut graph = Graph { tasks, mixed, keys, ways, failures, refused, printed };
-        let (before, failures) = (tasks.before(), tasks.failures());
+        let preceding = Rc::new(Preceding::of(tasks, &graph.keys, workflow));
         // Tasks that choose come first: they determine the dependencies of their targets.
         let chooses = |task: &Task| matches!(task.does, Does::Decide(..) | Does::Route(..));
         let mut order: Vec<TaskId> = (0..tasks.list.len()).collect();
-        order.sort_by_key(|at| (before[*at].len(), !chooses(&tasks.list[*at]), *at));
+        let count = |at: TaskId| preceding.precedes.count(at);
+        order.sort_by_cached_key(|at| (count(*at), !chooses(&tasks.list[*at]), *at));
         for at in order {
-            let mut actions: Vec<(TaskId, NodeId)> = before[at]
-                .iter()
-                .filter_map(|id| match tasks.list[*id].does {
-                    Does::Action(node) => Some((*id, node)),
-                    _ => None,
-                })
-                .collect();
-            actions.sort_by_key(|(id, _)| std::cmp::Reverse(before[*id].len()));
-            let named = |(id, node): &(TaskId, NodeId)| {
-                (workflow.node(*node).name.text.to_string(), graph.keys[*id].clone())
-            };
-            self.before = actions.iter().map(named).collect();
-            let reaches = |to: &TaskId| *to == at || before[at].contains(to);
-            let led = actions.iter().filter(|(id, _)| failures[*id].all().any(reaches));
-            self.failed = led.map(named).collect();
+            self.reached = Reached::by(&preceding, at);
             self.lack = None;
             self.task(&mut graph, at, workflow);
         }

@@ -12,6 +12,7 @@ mod graph;
 use super::airflow::site::Needs;
 use super::claims::WrittenSecrets;
 use super::ledger::{Ledger, Outcome};
+use super::reached::Reached;
 use super::said::{self, Kept, Reader, Says};
 use super::yaml::{Yaml, map, named, text};
 use super::{Conversion, Given, Output, REFUSED, claims, model};
@@ -43,10 +44,8 @@ struct Printer<'a> {
     texts: BTreeMap<String, Text>,
     constants: BTreeMap<&'static str, Text>,
     used: RefCell<BTreeMap<String, String>>,
-    /// The actions before the current task: nodes and keys.
-    before: Vec<(String, String)>,
-    /// Those actions whose failure may have led to it.
-    failed: Vec<(String, String)>,
+    /// The actions before the current task.
+    reached: Reached,
     /// Why the current task cannot be converted, if it cannot.
     lack: Option<String>,
     /// Keys of tasks.
@@ -94,8 +93,7 @@ pub fn convert(given: Given<'_>) -> Conversion {
         texts: BTreeMap::new(),
         constants: BTreeMap::new(),
         used: RefCell::default(),
-        before: Vec::new(),
-        failed: Vec::new(),
+        reached: Reached::default(),
         lack: None,
         taken: BTreeSet::new(),
         elsewhere: BTreeSet::new(),
@@ -188,8 +186,7 @@ impl<'a> Printer<'a> {
             texts: &self.texts,
             constants: &self.constants,
             used: &self.used,
-            before: &self.before,
-            failed: &self.failed,
+            reached: &self.reached,
             given: &|name| self.value_of(name),
             secret: &|name| self.given.secrets.covers(name),
         };
