@@ -3,7 +3,7 @@
 use super::airflow::python::identifier;
 use super::ledger::{Ledger, Outcome};
 use super::places::Known;
-use super::shared::Around;
+use super::shared::{self, Around};
 use super::{Partly, Unscheduled};
 use crate::analysis::Analysis;
 use crate::ir::Scalar;
@@ -321,6 +321,17 @@ pub(super) enum Defaults {
     AsWritten,
 }
 
+/// Claims the properties that a server ignores, because they have no name.
+pub(super) fn nameless(ledger: &mut Ledger, workflow: &Workflow) {
+    let bodies = workflow.actions().filter_map(|(_, _, action)| action.body.as_ref());
+    let of_actions = bodies.flat_map(|body| &body.configuration);
+    let of_all = workflow.global.iter().flat_map(|global| &global.configuration);
+    for property in of_actions.chain(of_all).filter(|property| shared::is_nameless(property)) {
+        let reason = "a server ignores it, because it has no name";
+        ledger.whole(property.span, Outcome::Exact, reason, "");
+    }
+}
+
 /// Claims nodes and transitions, which are exact by construction, and the parts outside all nodes; `credentials` are
 /// the reason and remedy for credentials.
 pub(super) fn flow(
@@ -351,6 +362,7 @@ pub(super) fn flow(
     if let Some(name) = analysis.tree().root().and_then(|root| root.attribute("name")) {
         ledger.exact(name.value_span());
     }
+    nameless(ledger, workflow);
     for property in &workflow.parameters {
         let is_open = super::is_open(property.name.as_str(), properties);
         if is_open && defaults == Defaults::AsWritten {

@@ -9,7 +9,7 @@ use super::places::{self, Known};
 use super::text::{self, Part, Text};
 use super::{Given, claims, options};
 use crate::ir::Scalar;
-use crate::ir::workflow::{Body, Details, FileOperation, Property};
+use crate::ir::workflow::{Body, Details, FileOperation, Group, Property};
 use crate::source::Span;
 use std::cell::Cell;
 
@@ -41,6 +41,26 @@ pub(super) fn one(text: &str) -> Word {
 pub(super) fn words(line: &str) -> Vec<Word> {
     line.split(' ').map(one).collect()
 }
+
+/// Properties that the streaming tool needs as options, because it would add to the properties or replace them.
+pub(super) const STREAMED: [(&str, &str); 6] = [
+    ("mapred.input.dir", "-input"),
+    ("mapreduce.input.fileinputformat.inputdir", "-input"),
+    ("mapred.output.dir", "-output"),
+    ("mapreduce.output.fileoutputformat.outputdir", "-output"),
+    ("mapred.input.format.class", "-inputformat"),
+    ("mapred.output.format.class", "-outputformat"),
+];
+
+/// Elements of `<pipes>`, with the options of the tool.
+pub(super) const PIPES: [(&str, &str); 6] = [
+    ("map", "-map"),
+    ("reduce", "-reduce"),
+    ("inputformat", "-inputformat"),
+    ("partitioner", "-partitioner"),
+    ("writer", "-writer"),
+    ("program", "-program"),
+];
 
 /// Splits the path of a file from the name that it gets, with a text `behind` the name.
 fn named_file(text: Text, behind: &'static str) -> (Text, Word) {
@@ -130,6 +150,12 @@ impl Command {
     /// Returns a step with this command only.
     pub(super) fn of(texts: Vec<Text>) -> Command {
         Command { before: Vec::new(), words: texts.into_iter().map(Word::One).collect() }
+    }
+
+    /// Appends a property: `-D name=value`.
+    fn define(&mut self, name: Text, value: Text) {
+        let pair = name.then(Text::literal("=")).then(value);
+        self.words.extend([one("-D"), Word::One(pair)]);
     }
 
     fn add(&mut self, line: &str) -> &mut Vec<Word> {
@@ -270,8 +296,15 @@ pub(super) trait Commands {
             let words = self.operation(operation, &words("hdfs dfs"), true);
             command.before.push(words);
         }
-        if !matches!(body.details, Details::Fs { .. }) {
-            self.files(body, &mut command);
+        match &body.details {
+            Details::Fs { .. } => {}
+            // Files for the tasks of a job go with the job.
+            Details::MapReduce { streaming: None, pipes: None, .. } => {
+                let only = Body { files: Vec::new(), archives: Vec::new(), ..body.clone() };
+                self.files(&only, &mut command);
+            }
+            Details::MapReduce { .. } => {}
+            _ => self.files(body, &mut command),
         }
         self.differs(body.tag, Self::PLACE, Self::REMEDY);
         self.command(body, &mut command).then_some(command)
@@ -596,11 +629,16 @@ pub(super) trait Commands {
             Details::MapReduce { streaming: None, pipes: None, config_class: None } => {
                 self.job_file(body, out);
             }
-            Details::MapReduce { .. } => {
-                let reason = "streaming, pipes and `config-class` are not converted";
-                self.ledger().whole(body.span, Outcome::None, reason, "start the job by hand");
+            Details::MapReduce { config_class: Some(_), .. } => {
+                let reason = "`config-class` is not converted";
+                let remedy = "write the properties that it sets into the configuration";
+                self.ledger().whole(body.span, Outcome::None, reason, remedy);
                 return false;
             }
+            Details::MapReduce { streaming, pipes, .. } => match streaming {
+                Some(streaming) => self.streaming(body, streaming, out),
+                None => self.pipes(body, pipes.as_ref(), out),
+            },
             Details::Git { git_uri, branch, key_path, destination_uri } => {
                 self.unheard(body);
                 if let Some(key) = key_path {
@@ -753,9 +791,112 @@ pub(super) trait Commands {
         out.words.extend([one("-f"), name]);
     }
 
-    /// Builds the command of a job that consists of its configuration only.
+    /// Builds the command of a job whose tasks are programs that read and write streams.
+    fn streaming(&mut self, body: &Body, streaming: &Group, out: &mut Command) {
+        out.add("mapred streaming");
+        self.shipped(body, out);
+        let mut streams = Vec::new();
+        for (name, value) in self.settings(body) {
+            let known = |(property, _): &&(&str, &str)| name.known() == Some(*property);
+            match STREAMED.iter().find(known) {
+                Some((_, option)) => streams.extend([one(option), Word::One(value)]),
+                None => out.define(name, value),
+            }
+        }
+        for (name, scalar) in &streaming.settings {
+            let value = self.say(scalar);
+            match &**name {
+                "mapper" => streams.extend([one("-mapper"), Word::One(value)]),
+                "reducer" => streams.extend([one("-reducer"), Word::One(value)]),
+                "record-reader" => streams.extend([one("-inputreader"), Word::One(value)]),
+                "env" => streams.extend([one("-cmdenv"), Word::One(value)]),
+                "record-reader-mapping" => {
+                    let pair = Text::literal("stream.recordreader.").then(value);
+                    out.words.extend([one("-D"), Word::One(pair)]);
+                }
+                _ => self.differs(scalar.span(), "it is left out", "pass it by `-D`"),
+            }
+        }
+        let has = |option: &str| {
+            streams
+                .iter()
+                .any(|word| matches!(word, Word::One(text) if text.known() == Some(option)))
+        };
+        if !(has("-input") && has("-output")) {
+            let reason = "paths of input and output are those of its configuration";
+            self.differs(body.tag, reason, "give the tool -input and -output");
+        }
+        out.words.extend(streams);
+    }
+
+    /// Builds the command of a job whose tasks are programs of the C++ interface.
+    fn pipes(&mut self, body: &Body, pipes: Option<&Group>, out: &mut Command) {
+        out.add("mapred pipes");
+        self.shipped(body, out);
+        for (name, value) in self.settings(body) {
+            out.define(name, value);
+        }
+        for (name, scalar) in pipes.into_iter().flat_map(|pipes| &pipes.settings) {
+            let value = self.say(scalar);
+            match PIPES.iter().find(|(element, _)| *element == &**name) {
+                Some((_, option)) => {
+                    let value =
+                        if *name == *"program" { self.absolute(value, scalar) } else { value };
+                    out.words.extend([one(option), Word::One(value)]);
+                }
+                None => self.differs(scalar.span(), "it is left out", "pass it by `-D`"),
+            }
+        }
+    }
+
+    /// Adds the generic Hadoop options for properties files and for files of the job's tasks.
+    fn shipped(&mut self, body: &Body, out: &mut Command) {
+        for scalar in &body.job_xml {
+            let (path, name) = named_file(self.say(scalar), "");
+            let mut get = words("hdfs dfs -get -f");
+            get.extend([Word::One(self.absolute(path, scalar)), name.clone()]);
+            out.before.push(get);
+            out.words.extend([one("-conf"), name]);
+        }
+        for (scalars, option) in [(&body.files, "-files"), (&body.archives, "-archives")] {
+            let scalars: Vec<&Scalar> = scalars.iter().collect();
+            if let Some(all) = self.listed(&scalars) {
+                out.words.extend([one(option), Word::One(all)]);
+            }
+        }
+    }
+
+    /// Joins paths with commas.
+    fn listed(&mut self, scalars: &[&Scalar]) -> Option<Text> {
+        let mut all = Text::default();
+        for scalar in scalars {
+            let path = self.say(scalar);
+            let path = self.absolute(path, scalar);
+            let comma = Text::literal(if all.parts.is_empty() { "" } else { "," });
+            all = all.then(comma).then(path);
+        }
+        (!all.parts.is_empty()).then_some(all)
+    }
+
+    /// Builds the command of a job that consists of its configuration only. The files for its tasks are in the
+    /// configuration, too, because `mapred job` has no options for them.
     fn job_file(&mut self, body: &Body, out: &mut Command) {
-        let settings = self.settings(body);
+        let mut settings = self.settings(body);
+        // A jar without a link name is added to the class path.
+        let is_jar = |file: &&Scalar| file.as_str().trim().ends_with(".jar");
+        let (jars, files): (Vec<&Scalar>, Vec<&Scalar>) = body.files.iter().partition(is_jar);
+        for jar in jars {
+            let path = self.say(jar);
+            let mut get = words("hdfs dfs -get -f");
+            get.extend([Word::One(self.absolute(path, jar)), one(".")]);
+            out.before.push(get);
+        }
+        let archives: Vec<&Scalar> = body.archives.iter().collect();
+        for (scalars, name) in [(files, "tmpfiles"), (archives, "tmparchives")] {
+            if let Some(all) = self.listed(&scalars) {
+                settings.push((Text::literal(name), all));
+            }
+        }
         let lib = self.application_folder().then(Text::literal("/lib/*.jar"));
         let mut get = words("hdfs dfs -get -f");
         get.extend([Word::One(lib), Word::Raw(". || true")]);
@@ -768,6 +909,12 @@ pub(super) trait Commands {
             let words = vec![one("property"), Word::One(name), Word::One(value)];
             out.before.push([words, vec![Word::Raw(">> job.xml")]].concat());
         }
+        // The jars are also those of the tasks.
+        out.before.push(vec![Word::Raw(
+            "jars=$(find \"$PWD\" -maxdepth 1 -name '*.jar' | sed 's|^|file://|' | paste -sd , -)",
+        )]);
+        out.before
+            .push(vec![Word::Raw("[ -z \"$jars\" ] || property tmpjars \"$jars\" >> job.xml")]);
         out.before.push(vec![Word::Raw("echo '</configuration>' >> job.xml")]);
         out.before.push(vec![Word::Raw(
             "job=$(mapred job -submit job.xml | grep -o 'job_[0-9_]*' | head -n 1)",

@@ -184,6 +184,19 @@ impl Ledger {
         }
     }
 
+    /// Claims the parts of an element that are not claimed yet.
+    pub fn rest(&mut self, span: Span, outcome: Outcome, reason: &str, remedy: &str) {
+        let first = self.places.partition_point(|place| place.span.start < span.start);
+        for place in &mut self.places[first..] {
+            if place.span.start >= span.end {
+                break;
+            }
+            if place.claim.is_none() && place.speaks {
+                place.claim = Some((outcome, reason.to_owned(), remedy.to_owned()));
+            }
+        }
+    }
+
     /// Returns every place with its outcome, in source order.
     pub fn entries(&self, source: &Source) -> Vec<Entry> {
         let mut outcomes: Vec<Option<Outcome>> =

@@ -228,7 +228,14 @@ pub(super) fn shared(workflow: &Workflow, body: &Body, around: &Around) -> Body 
     files.retain(|file| !is_own(file));
     body.job_xml.splice(0..0, files);
     read_files(&mut body, around);
+    // A server ignores properties without a name.
+    body.configuration.retain(|property| !is_nameless(property));
     body
+}
+
+/// Whether a server ignores a property, because it has no name.
+pub(super) fn is_nameless(property: &Property) -> bool {
+    property.name.as_str().trim().is_empty()
 }
 
 /// Whether an action uses a default property of its workflow.

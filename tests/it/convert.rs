@@ -853,7 +853,7 @@ fn no_two_applications_share_a_secret() {
             "prefect",
             ["flows/day_load.py", "flows/day_load_2.py"],
             "run.secret(",
-            "Secret to make: ",
+            "Create these blocks of type Secret: ",
         ),
     ] {
         let out = folder.path().join(target);

@@ -453,8 +453,8 @@ fn expr_says_what_the_server_says() {
             }
         }
     }
-    let folder = tempfile::tempdir().expect("a folder");
-    let (apps, out) = (monthly(folder.path()), folder.path().join("out"));
+    let made = tempfile::tempdir().expect("a folder");
+    let (apps, out) = (monthly(made.path()), made.path().join("out"));
     let (code, lost, said) = convert(&[&apps, "-o", &shown(&out)]);
     assert_eq!((code, lost.as_str()), (0, ""), "{said}");
     let yaml = std::fs::read_to_string(out.join("workflows/months.yaml")).expect("a file");
@@ -486,4 +486,51 @@ fn expr_says_what_the_server_says() {
     println!("{} evaluations", answer["cases"]);
     assert_eq!(answer["wrong"], json!([]));
     assert!(cases.len() > 1000, "{}", cases.len());
+}
+
+#[test]
+fn jobs_of_map_reduce_take_their_files_along() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let action = |name: &str, next: &str, inner: &str| {
+        format!(
+            "<action name=\"{name}\"><map-reduce><job-tracker>rm</job-tracker><name-node>hdfs://nn</name-node>{inner}</map-reduce><ok to=\"{next}\"/><error to=\"no\"/></action>\n"
+        )
+    };
+    let configuration = "<configuration><property><name>mapred.input.dir</name><value>${in}</value></property><property><name>mapred.output.dir</name><value>/out</value></property><property><name>mapred.reduce.tasks</name><value>3</value></property></configuration>";
+    let files = "<file>/bin/cat.py#cat.py</file><archive>/lib/a.zip</archive>";
+    let text = format!(
+        "<workflow-app name=\"jobs\" xmlns=\"uri:oozie:workflow:0.5\"><start to=\"stream\"/>\n{}{}{}<kill name=\"no\"><message>no</message></kill><end name=\"end\"/></workflow-app>\n",
+        action(
+            "stream",
+            "pipe",
+            &format!(
+                "<streaming><mapper>cat.py -x</mapper><reducer>wc</reducer><env>X=1</env></streaming>{configuration}{files}"
+            )
+        ),
+        action(
+            "pipe",
+            "job",
+            &format!(
+                "<pipes><map>M</map><reduce>R</reduce><program>/bin/wc</program></pipes>{configuration}"
+            )
+        ),
+        action("job", "end", &format!("{configuration}<file>/lib/own.jar</file>{files}")),
+    );
+    written(folder.path(), "workflow.xml", &text);
+    written(folder.path(), "job.properties", "in=/in\n");
+    let (app, out) = (shown(&folder.path().join("workflow.xml")), folder.path().join("out"));
+    let (code, lost, said) = convert(&[&app, "-o", &shown(&out)]);
+    assert_eq!((code, lost.as_str()), (0, ""), "{said}");
+    let yaml = std::fs::read_to_string(out.join("workflows/jobs.yaml")).expect("a file");
+    let plain = yaml.replace("\n          - ", " ").replace('\'', "");
+    for part in [
+        "streaming -files /bin/cat.py#cat.py -archives /lib/a.zip -D fs.defaultFS=hdfs://nn -D yarn.resourcemanager.address=rm -D mapred.reduce.tasks=3 -input {{workflow.parameters.in}} -output /out -mapper cat.py -x -reducer wc -cmdenv X=1",
+        "-map M -reduce R -program /bin/wc",
+        "hdfs dfs -get -f /lib/own.jar .",
+        "property tmpfiles /bin/cat.py#cat.py >> job.xml",
+        "property tmparchives /lib/a.zip >> job.xml",
+        "[ -z \"$jars\" ] || property tmpjars \"$jars\" >> job.xml",
+    ] {
+        assert!(plain.contains(&part.replace('\'', "")), "{part}\n{plain}");
+    }
 }

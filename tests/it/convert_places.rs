@@ -182,3 +182,40 @@ fn a_coordinator_finds_its_workflow_by_how_the_path_ends() {
     assert!(dags.contains("hdfs://nn/apps/current/util/monitor/flag/tell.sh tell.sh"), "{dags}");
     assert!(!report.contains("| none |"), "{report}");
 }
+
+/// A server ignores properties without a name, and so do converted applications.
+#[test]
+fn properties_without_a_name_are_left_out() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let nameless = "<property><name> </name><value>ignored</value></property>";
+    let text = format!(
+        "<workflow-app name='w' xmlns='uri:oozie:workflow:0.5'><start to='a'/><action name='a'><sub-workflow><app-path>hdfs://nn/sub</app-path><propagate-configuration/><configuration>{nameless}<property><name>k</name><value>v</value></property></configuration></sub-workflow><ok to='b'/><error to='x'/></action><action name='b'><sqoop xmlns='uri:oozie:sqoop-action:0.4'><job-tracker>rm</job-tracker><name-node>hdfs://nn</name-node><configuration>{nameless}</configuration><command>import --x</command></sqoop><ok to='end'/><error to='x'/></action><kill name='x'><message>x</message></kill><end name='end'/></workflow-app>"
+    );
+    let app = folder.path().join("workflow.xml");
+    std::fs::write(&app, text).expect("writable");
+    for target in ["airflow", "prefect", "argo", "step-functions", "databricks"] {
+        let (out, report) = (folder.path().join(target), folder.path().join("report.json"));
+        let output = std::process::Command::new(env!("CARGO_BIN_EXE_ankus"))
+            .args(["convert", "--allow", "*", "--to", target])
+            .args([app.as_os_str(), "-o".as_ref(), out.as_os_str()])
+            .args(["--report".as_ref(), report.as_os_str()])
+            .output()
+            .expect("the binary is built");
+        assert_eq!(output.status.code(), Some(0), "{target}");
+        let mut todo = vec![out];
+        while let Some(folder) = todo.pop() {
+            for entry in std::fs::read_dir(folder).expect("a folder").flatten() {
+                match entry.path() {
+                    path if path.is_dir() => todo.push(path),
+                    path => {
+                        let text = std::fs::read_to_string(&path).expect("text");
+                        assert!(!text.contains("ignored\""), "{target}: {}", path.display());
+                        assert!(!text.contains("=ignored"), "{target}: {}", path.display());
+                    }
+                }
+            }
+        }
+        let report = std::fs::read_to_string(&report).expect("a report");
+        assert_eq!(report.matches("it has no name").count(), 6, "{target}: {report}");
+    }
+}

@@ -49,6 +49,7 @@ impl Printer<'_> {
         if let Some(name) = name {
             self.ledger.exact(name.value_span());
         }
+        claims::nameless(&mut self.ledger, workflow);
         for property in &workflow.parameters {
             self.ledger.whole(property.span, Outcome::Exact, "", "");
         }

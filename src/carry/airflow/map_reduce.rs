@@ -3,29 +3,10 @@
 use super::Printer;
 use super::actions::{Lines, configuration, last_part};
 use super::expression::Text;
+use crate::carry::commands::{PIPES, STREAMED};
 use crate::carry::ledger::Outcome;
 use crate::ir::Scalar;
 use crate::ir::workflow::{Body, Details, Group};
-
-/// Properties that the streaming tool needs as options, because it would add to the properties or replace them.
-const STREAMED: [(&str, &str); 6] = [
-    ("mapred.input.dir", "-input"),
-    ("mapreduce.input.fileinputformat.inputdir", "-input"),
-    ("mapred.output.dir", "-output"),
-    ("mapreduce.output.fileoutputformat.outputdir", "-output"),
-    ("mapred.input.format.class", "-inputformat"),
-    ("mapred.output.format.class", "-outputformat"),
-];
-
-/// Elements of `<pipes>`, with the options of the tool.
-const PIPES: [(&str, &str); 6] = [
-    ("map", "-map"),
-    ("reduce", "-reduce"),
-    ("inputformat", "-inputformat"),
-    ("partitioner", "-partitioner"),
-    ("writer", "-writer"),
-    ("program", "-program"),
-];
 
 impl Printer<'_> {
     /// Returns the line that starts the job; a job that consists of its configuration only adds lines.

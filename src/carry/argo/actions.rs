@@ -285,7 +285,7 @@ impl Printer<'_> {
             let text = self.compile(&format!("${{wf:conf('{}')}}", name.replace('\'', "")));
             (name, text)
         };
-        names.into_iter().map(of).collect()
+        names.into_iter().map(of).filter(|(_, text)| text.lacks.is_empty()).collect()
     }
 
     fn retries(&mut self, action: &Action) -> Option<Yaml> {

@@ -83,7 +83,10 @@ impl Printer<'_> {
         let what = match (found, self.lack.take()) {
             (Some(found), None) => found,
             (_, why) => {
-                return Err(why.unwrap_or_else(|| format!("the action is a `{}`", body.kind)));
+                let why = why.unwrap_or_else(|| format!("the action is a `{}`", body.kind));
+                let reason = format!("its action is not converted: {why}");
+                self.ledger.rest(body.span, Outcome::None, &reason, "");
+                return Err(why);
             }
         };
         Ok(match (what, retries) {

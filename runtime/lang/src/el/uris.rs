@@ -86,13 +86,13 @@ impl Scope for Parts {
 }
 
 /// Returns the values that a variable can have; for the year, none.
-fn values(name: usize) -> std::ops::RangeInclusive<u32> {
+fn values(name: usize) -> std::ops::Range<u32> {
     match name {
-        1 => 1..=12,
-        2 => 1..=31,
-        3 => 0..=23,
-        4 => 0..=59,
-        _ => 1..=0,
+        1 => 1..13,
+        2 => 1..32,
+        3 => 0..24,
+        4 => 0..60,
+        _ => 0..0,
     }
 }
 
