@@ -418,7 +418,10 @@ fn scripts_of(tree: &xml::Tree, own: &str, submission: &Submission) -> Vec<Strin
     let paths = scripts.flat_map(|element| {
         let text = element.text().text;
         let named = text.split('#').next().unwrap_or_default().trim();
-        may_be_elsewhere(named).then(|| script_paths(named, own, submission)).unwrap_or_default()
+        match may_be_elsewhere(named) {
+            true => script_paths(named, own, submission),
+            false => Default::default(),
+        }
     });
     paths.collect()
 }
