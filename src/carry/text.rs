@@ -97,6 +97,11 @@ impl<V> TextOf<V> {
         self
     }
 
+    /// Joins texts with commas, if there are any.
+    pub fn listed(texts: impl Iterator<Item = TextOf<V>>) -> Option<TextOf<V>> {
+        texts.reduce(|all, text| all.then(TextOf::literal(",")).then(text))
+    }
+
     /// Splits the path of a file from the name that it gets, which follows a `#` or is the last part of the path;
     /// `last_part` returns the code for a last part that is only known at run time.
     pub fn split_name(mut self, last_part: impl Fn(&TextOf<V>) -> TextOf<V>) -> (Self, Self) {

@@ -14,10 +14,15 @@ fn is_of_time(name: &str) -> bool {
     const SHORT: [&str; 6] = ["day", "dt", "end", "run", "start", "ts"];
     const LONG: [&str; 4] = ["date", "time", "year", "month"];
     // Only whole words count: `vendor` does not contain `end`, but `startdt` consists of two words.
-    fn is_made_of_short(word: &str) -> bool {
-        SHORT.iter().any(|short| {
-            word.strip_prefix(short).is_some_and(|rest| rest.is_empty() || is_made_of_short(rest))
-        })
+    fn is_made_of_short(mut word: &str) -> bool {
+        // None of them begins like another one.
+        while let Some(rest) = SHORT.iter().find_map(|short| word.strip_prefix(short)) {
+            if rest.is_empty() {
+                return true;
+            }
+            word = rest;
+        }
+        false
     }
     let mut words = vec![String::new()];
     let mut before = ' ';

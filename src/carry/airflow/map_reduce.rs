@@ -111,14 +111,10 @@ impl Printer<'_> {
 
     /// Joins paths with commas.
     fn listed(&mut self, scalars: &[&Scalar]) -> Option<Text> {
-        let mut all = Text::default();
-        for scalar in scalars {
+        Text::listed(scalars.iter().map(|scalar| {
             let path = self.say(scalar);
-            let path = self.absolute(path, scalar);
-            let comma = Text::literal(if all.parts.is_empty() { "" } else { "," });
-            all = all.then(comma).then(path);
-        }
-        (!all.parts.is_empty()).then_some(all)
+            self.absolute(path, scalar)
+        }))
     }
 
     /// Adds the commands for a job that consists of its configuration only. The files for its tasks are in the

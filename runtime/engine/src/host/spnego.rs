@@ -81,7 +81,9 @@ fn asks_for_ticket(answer: &Response<Body>) -> bool {
 /// Identifies the user to a service. Returns the cookie; or why there is none.
 fn identified(service: &str) -> Result<String, String> {
     let url = format!("{service}/");
-    let words = ["--negotiate", "--user", ":", "--silent", "--show-error", "--noproxy", "*"];
+    // The first option leaves out `~/.curlrc`, which might print or send something else.
+    let words =
+        ["--disable", "--negotiate", "--user", ":", "--silent", "--show-error", "--noproxy", "*"];
     let curl = Command::new("curl")
         .args(words)
         // No service does anything at such a request.
