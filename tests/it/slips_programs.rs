@@ -1,0 +1,211 @@
+//! Slips in programs that actions run: main classes, scripts, and their options.
+
+use crate::cli::ankus;
+use crate::slips::{DAILY, GIVEN, SHELL, one_action, told, tree};
+
+/// The sources of the tree show how a main class is spelled.
+#[test]
+fn a_main_class_is_compared_with_the_sources() {
+    let flow = |class: &str| {
+        format!(
+            "<workflow-app name='w' xmlns='uri:oozie:workflow:0.5'><start to='a'/><action name='a'>
+  <java><job-tracker>rm:8032</job-tracker><name-node>hdfs://nn</name-node>
+  <main-class>{class}</main-class></java><ok to='end'/><error to='bad'/></action>
+  <kill name='bad'><message>bad</message></kill><end name='end'/></workflow-app>"
+        )
+    };
+    let tell = |class: &str, source: (&str, &str), given: &str| {
+        told(&[
+            ("pom.xml", "<project/>"),
+            ("app/oozie/workflow.xml", &flow(class)),
+            ("app/oozie/job.properties", given),
+            source,
+        ])
+    };
+    let given = "oozie.wf.application.path=/apps/x\nmainClass=com.acme.load.Dialy\n";
+    let words = "warning: no source here has the class";
+    for source in [
+        (
+            "app/src/main/java/com/acme/load/Daily.java",
+            "package com.acme.load;\npublic class Daily {}\n",
+        ),
+        (
+            "app/src/main/scala/com/acme/load/Daily.scala",
+            "package com.acme.load\nobject Daily extends App\n",
+        ),
+        ("app/src/main/kotlin/com/acme/load/Daily.kt", "package com.acme.load\nobject Daily {}\n"),
+    ] {
+        for (class, found) in [
+            ("com.acme.load.Daily", String::new()),
+            ("org.other.Dialy", String::new()),
+            ("com.acme.load.Monthly", String::new()),
+            (
+                "com.acme.load.Dialy",
+                format!(
+                    "app/oozie/workflow.xml:3:15: {words} `com.acme.load.Dialy` [misspelt-class-name]\n"
+                ),
+            ),
+            (
+                "com.acme.laod.Daily",
+                format!(
+                    "app/oozie/workflow.xml:3:15: {words} `com.acme.laod.Daily` [misspelt-class-name]\n"
+                ),
+            ),
+            (
+                "com.acme.Daily",
+                format!(
+                    "app/oozie/workflow.xml:3:15: {words} `com.acme.Daily` [misspelt-class-name]\n"
+                ),
+            ),
+            (
+                "${mainClass}",
+                format!(
+                    "app/oozie/job.properties:2:11: {words} that is the value of `mainClass` [misspelt-class-name]\n"
+                ),
+            ),
+        ] {
+            assert_eq!(tell(class, source, given), found, "{class} {}", source.0);
+        }
+    }
+    // A source may define more than its name says.
+    let both = "package com.acme.load\nobject Daily\nobject Dialy\n";
+    let source = ("app/src/main/scala/com/acme/load/Daily.scala", both);
+    assert_eq!(tell("com.acme.load.Dialy", source, given), "");
+    // A value from the command line is not written over the name of its property.
+    let folder = tree(&[
+        ("app/oozie/workflow.xml", &flow("${mainClass}")),
+        ("app/src/main/java/com/acme/load/Daily.java", "package com.acme.load;\nclass Daily {}\n"),
+    ]);
+    let given = ["-D", "mainClass=com.acme.load.Dialy", "--fix", "--unsafe-fixes", "app"];
+    let said = ankus(&[&["check", "--no-cache"], &given[..]].concat()).folder(folder.path()).run();
+    assert!(said.stdout.contains("the class that is the value of `mainClass`"), "{}", said.stdout);
+    let kept = std::fs::read_to_string(folder.path().join("app/oozie/workflow.xml"));
+    assert_eq!(kept.expect("it is there"), flow("${mainClass}"));
+}
+
+/// The path of a script may come from the properties, or from the coordinator.
+#[test]
+fn a_script_that_is_named_by_a_property_is_read() {
+    let flow = "<workflow-app name='w' xmlns='uri:oozie:workflow:0.5'><start to='a'/><action name='a'>
+  <hive xmlns='uri:oozie:hive-action:0.5'><job-tracker>${jobTracker}</job-tracker><name-node>${nameNode}</name-node>
+  <script>${script}</script><param>day=1</param></hive><ok to='end'/><error to='bad'/></action>
+  <kill name='bad'><message>bad</message></kill><end name='end'/></workflow-app>";
+    let given = "nameNode=hdfs://nn:8020\njobTracker=rm:8032\nscript=SCRIPT\noozie.use.system.libpath=true\noozie.wf.application.path=${nameNode}/apps/x\n";
+    let tell = |script: &str, path: &str| {
+        told(&[
+            ("x/workflow.xml", flow),
+            ("x/load.hql", script),
+            ("x/job.properties", &given.replace("SCRIPT", path)),
+        ])
+    };
+    let words =
+        "warning: the script reads `region`, which no `param` sets [script-parameter-missing]\n";
+    for path in ["load.hql", "${nameNode}/apps/x/load.hql"] {
+        assert_eq!(tell("SELECT '${day}';\n", path), "", "{path}");
+        let found = tell("SELECT '${day}', '${region}';\n", path);
+        assert_eq!(found, format!("x/workflow.xml:3:11: {words}"), "{path}");
+    }
+    let daily = DAILY.replace("inputFolder", "script").replace("${nameNode}/in", "load.hql");
+    let found = told(&[
+        ("x/workflow.xml", flow),
+        ("x/load.hql", "SELECT '${day}', '${region}';\n"),
+        ("x/coordinator.xml", &daily),
+        ("x/coordinator.properties", &(GIVEN.to_owned() + "oozie.use.system.libpath=true\n")),
+    ]);
+    assert_eq!(found, format!("x/workflow.xml:3:11: {words}"));
+}
+
+/// A script above the folders of the applications belongs to each of them.
+#[test]
+fn a_script_is_lost_where_nothing_of_its_name_is_in_the_tree() {
+    let flow = |path: &str| {
+        format!(
+            "<workflow-app name='w' xmlns='uri:oozie:workflow:0.5'><start to='a'/><action name='a'>
+  <hive xmlns='uri:oozie:hive-action:0.5'><job-tracker>${{jobTracker}}</job-tracker><name-node>${{nameNode}}</name-node>
+  <script>{path}</script></hive><ok to='end'/><error to='bad'/></action>
+  <kill name='bad'><message>bad</message></kill><end name='end'/></workflow-app>"
+        )
+    };
+    let given = "nameNode=hdfs://nn:8020\njobTracker=rm:8032\nscript=daly.sql\noozie.use.system.libpath=true\noozie.wf.application.path=${nameNode}/apps/x\n";
+    let tell = |path: &str, script: &str| {
+        told(&[
+            ("x/workflow.xml", &flow(path)),
+            ("x/job.properties", given),
+            ("x/hive/hourly.sql", "SELECT 1;\n"),
+            (script, "SELECT 1;\n"),
+        ])
+    };
+    assert_eq!(tell("${nameNode}/apps/x/load.sql", "load.sql"), "");
+    assert_eq!(
+        tell("hive/${script}", "x/hive/daily.sql"),
+        "x/job.properties:3:8: warning: the application has no file `daly.sql` [missing-application-file]\n"
+    );
+    assert_eq!(tell("hive/${script}", "x/hive/daly.sql"), "");
+}
+
+/// A script whose name is the value of one property is looked for like one that is named directly. If a file is staged
+/// under almost its name, that is the slip.
+#[test]
+fn scripts_are_told_where_the_slip_is() {
+    let flow = SHELL.replace("${inputFolder}", "--in");
+    let given = "nameNode=hdfs://nn:8020\njobTracker=rm:8032\nexec=say.sh\noozie.wf.application.path=${nameNode}/a\n";
+    let tell = |flow: &str| {
+        told(&[("a/workflow.xml", flow), ("a/say.sh", "echo a\n"), ("a/job.properties", given)])
+    };
+    let by_property = flow.replace("<exec>say.sh</exec>", "<exec>${exec}</exec>");
+    let without = by_property.replace("<file>say.sh</file>", "");
+    assert!(without != by_property && tell(&by_property).is_empty(), "{}", tell(&by_property));
+    let found = tell(&without);
+    assert!(
+        found.contains("no `file` element ships `say.sh`") && found.lines().count() == 1,
+        "{found}"
+    );
+    let renamed = flow.replace("<file>say.sh</file>", "<file>sya.sh</file>");
+    let at = renamed.lines().position(|line| line.contains("sya.sh")).unwrap_or_default() + 1;
+    let found = tell(&renamed);
+    assert!(
+        found.starts_with(&format!("a/workflow.xml:{at}:")) && found.lines().count() == 1,
+        "{found}"
+    );
+}
+
+#[test]
+fn the_script_of_an_interpreter_has_to_be_brought() {
+    let job =
+        "nameNode=hdfs://nn:8020\njobTracker=rm:8032\noozie.wf.application.path=${nameNode}/app\n";
+    let body = |exec: &str, words: &str| {
+        format!(
+            "<shell xmlns='uri:oozie:shell-action:0.3'><job-tracker>${{jobTracker}}</job-tracker><name-node>${{nameNode}}</name-node>
+<exec>{exec}</exec>{words}</shell>"
+        )
+    };
+    let file = "<file>${nameNode}/scripts/load.py#load.py</file>";
+    let is_told = |exec: &str, words: &str| {
+        one_action(&body(exec, words), job).contains("[shell-script-not-shipped]")
+    };
+    assert!(is_told("python3", &format!("<argument>laod.py</argument>{file}")));
+    assert!(is_told("/bin/bash", "<argument>load.sh</argument>"));
+    assert!(!is_told("python3", &format!("<argument>load.py</argument>{file}")));
+    // `lib` is always staged, an archive may contain the file, and an option may take a value.
+    assert!(!is_told("python3", "<argument>x.py</argument>"));
+    assert!(!is_told("python3", "<argument>a.py</argument><archive>a.zip#a</archive>"));
+    assert!(!is_told("python3", "<argument>-m</argument><argument>load.py</argument>"));
+    assert!(!is_told("cat", "<argument>load.py</argument>"));
+}
+
+#[test]
+fn options_of_the_tool_that_a_saved_job_runs_are_read() {
+    let job = "nameNode=hdfs://nn:8020\njobTracker=rm:8032\noozie.use.system.libpath=true\noozie.wf.application.path=${nameNode}/app\n";
+    let body = |option: &str| {
+        format!(
+            "<sqoop xmlns='uri:oozie:sqoop-action:0.2'><job-tracker>${{jobTracker}}</job-tracker><name-node>${{nameNode}}</name-node>
+<arg>job</arg><arg>--exec</arg><arg>pull</arg><arg>--</arg>
+<arg>{option}</arg><arg>/in</arg></sqoop>"
+        )
+    };
+    assert_eq!(one_action(&body("--target-dir"), job), "");
+    assert!(
+        one_action(&body("--targt-dir"), job)
+            .starts_with("app/workflow.xml:4:6: warning: Sqoop has no option `--targt-dir`")
+    );
+}
