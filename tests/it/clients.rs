@@ -47,7 +47,7 @@ fn id(server: &Server, kind: &str, name: &str) -> String {
 /// Waits until the first action of a coordinator has this status.
 #[track_caller]
 fn first_action(server: &Server, id: &str, wanted: &str) {
-    for _ in 0..600 {
+    for _ in 0..2_400 {
         if server.json(&format!("v2/job/{id}"))["actions"][0]["status"] == wanted {
             return;
         }
@@ -157,7 +157,7 @@ fn everything_that_an_action_waits_for_is_listed() {
     ]);
     let path = format!("v2/job/{id}?show=missing-dependencies&action-list=2-3");
     let mut found = Value::Null;
-    for _ in 0..200 {
+    for _ in 0..2_400 {
         found = server.json(&path)["missingDependencies"].clone();
         if found == wanted {
             break;

@@ -197,7 +197,7 @@ fn a_year_back_holds_nothing_up_that_runs() {
         if record.job.status == JobStatus::Suspended {
             break;
         }
-        assert!(began.elapsed() < Duration::from_secs(40), "{record:?}");
+        assert!(began.elapsed() < Duration::from_secs(120), "{record:?}");
         std::thread::sleep(Duration::from_millis(50));
     }
     // Nothing new is due before the clock reaches its old time again, and the coordinator still obeys commands.

@@ -183,7 +183,7 @@ fn events_tell_what_happens_until_the_server_ends() {
     let server = Server::start(folder.path(), &[]);
     let id = server.id("v2/jobs", "hostile");
     let mut stream = TcpStream::connect(&server.address).expect("it listens");
-    stream.set_read_timeout(Some(Duration::from_secs(30))).expect("a time-out");
+    stream.set_read_timeout(Some(Duration::from_secs(60))).expect("a time-out");
     let request =
         format!("GET /oozie/events?job={id} HTTP/1.1\r\nhost: {}\r\n\r\n", server.address);
     stream.write_all(request.as_bytes()).expect("it reads");

@@ -60,7 +60,7 @@ impl Host {
             .spawn()
             .expect("sshd runs");
         let host = Host { folder, daemon };
-        let until = Instant::now() + Duration::from_secs(20);
+        let until = Instant::now() + Duration::from_secs(120);
         while std::net::TcpStream::connect(("127.0.0.1", port)).is_err() {
             assert!(Instant::now() < until, "sshd does not listen");
             std::thread::sleep(Duration::from_millis(20));

@@ -51,7 +51,7 @@ impl Running {
 
     #[track_caller]
     fn waits(&self, wanted: &[&str]) {
-        for _ in 0..600 {
+        for _ in 0..2_400 {
             if self
                 .states()
                 .starts_with(&wanted.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>())

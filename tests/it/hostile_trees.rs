@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use trees::{Attack, CANARY, Ground, attacks};
 
 /// The time limit of a command.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(120);
 /// The limits of its address space and of its resident memory, in kB.
 const SPACE_KB: u64 = 4 << 20;
 const RESIDENT_KB: u64 = 1 << 20;

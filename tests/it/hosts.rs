@@ -51,7 +51,7 @@ fn who_waits_for_a_host_is_told_of_it_and_ends_at_once() {
         fs::read_to_string(&said).is_ok_and(|said| said.contains(words))
     });
     done(command(folder.path(), &["job", "kill", "w"]));
-    let until = Instant::now() + Duration::from_secs(30);
+    let until = Instant::now() + Duration::from_secs(120);
     while running.try_wait().expect("its state").is_none() {
         assert!(Instant::now() < until, "nobody has heard of it who could end it");
         std::thread::sleep(Duration::from_millis(50));

@@ -57,7 +57,7 @@ impl Kdc {
         run("kadmin.local", &["-r", "OTHER.TEST", "-q", "addprinc -pw j joe"]);
         let mut kdc = tool(folder, "krb5kdc", &["-n", "-r", "ANKUS.TEST", "-r", "OTHER.TEST"]);
         let child = kdc.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
-        for _ in 0..100 {
+        for _ in 0..2_400 {
             if std::net::TcpStream::connect(("127.0.0.1", port)).is_ok() {
                 break;
             }
@@ -339,7 +339,7 @@ fn stands_for_others(kdc: &Kdc, server: &Server, alice: &str) {
 }
 
 fn server_says(kdc: &Kdc, server: &Server, cache: &str, id: &str, wanted: &str) {
-    for _ in 0..100 {
+    for _ in 0..1_200 {
         let shown = kdc.curl(server, cache, &format!("v2/job/{id}?show=status"), &[]);
         if shown.contains(wanted) {
             return;
@@ -358,7 +358,7 @@ fn keys_change(kdc: &Kdc, server: &Server) {
     has(&refused, "cannot be read with the keys of the keytab (2 of kind 18, 2 of kind 17)");
     let keytab = kdc.folder.join("http.keytab");
     std::fs::rename(kdc.folder.join("renewed.keytab"), keytab).expect("ours");
-    for _ in 0..100 {
+    for _ in 0..1_200 {
         if kdc.curl(server, &alice, "v1/admin/status", &[]).contains("< HTTP/1.1 200") {
             return;
         }

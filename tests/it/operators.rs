@@ -223,18 +223,18 @@ fn a_store_of_the_last_format_is_taken_up() {
     // may be ahead of the store.
     if let Err(error) = driver.command("running", Command::Kill) {
         assert!(error.to_string().contains("ended"), "{error}");
-        assert!(driver.wait("running", Duration::from_secs(30)).expect("it is run"), "{error}");
+        assert!(driver.wait("running", Duration::from_secs(120)).expect("it is run"), "{error}");
         assert!(status("running").is_end(), "{error}");
     }
     for id in ["half", "running"] {
-        assert!(driver.wait(id, Duration::from_secs(30)).expect("it is run"), "{id} does not end");
+        assert!(driver.wait(id, Duration::from_secs(120)).expect("it is run"), "{id} does not end");
     }
     assert_eq!(status("half"), JobStatus::Succeeded);
     assert!(status("running").is_end());
     assert!(folder.path().join("root/made/c").is_dir(), "what was left of it was done");
     let failed = ("oozie.wf.rerun.failnodes".to_owned(), "true".to_owned());
     driver.rerun("half", None, &BTreeMap::from([failed])).expect("it has ended");
-    assert!(driver.wait("half", Duration::from_secs(30)).expect("it is run"));
+    assert!(driver.wait("half", Duration::from_secs(120)).expect("it is run"));
     let coordinators = driver::coordinator::records(&*reader).expect("readable");
     assert_eq!(coordinators.len(), 1);
 }

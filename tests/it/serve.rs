@@ -128,7 +128,7 @@ impl Server {
     #[track_caller]
     pub(crate) fn waits(&self, id: &str, wanted: &str) {
         let path = format!("v2/job/{id}?show=status");
-        for _ in 0..600 {
+        for _ in 0..2_400 {
             if self.json(&path)["status"] == wanted {
                 return;
             }
@@ -369,7 +369,7 @@ fn passwords_and_tokens_say_who_asks_and_the_audit_log_names_them() {
     let path = folder.path().join("accounts.toml");
     let text = std::fs::read_to_string(&path).expect("there");
     std::fs::write(&path, text.replace("\nann =", "\nzoe =")).expect("writable");
-    for _ in 0..100 {
+    for _ in 0..1_200 {
         if ask().starts_with("401") {
             return;
         }
@@ -466,7 +466,7 @@ fn tls_is_spoken_with_a_certificate_that_is_renewed() {
     };
     assert_eq!(ask(&first).expect("TLS"), "[0,1,2]");
     let second = certify();
-    for _ in 0..100 {
+    for _ in 0..1_200 {
         if ask(&second).is_ok() {
             ask(&first).expect_err("the first certificate is gone");
             return;
@@ -523,7 +523,7 @@ fn what_cannot_be_looked_at_is_said() {
         "v2/job/{}@1?show=info",
         id["id"].as_str().unwrap_or_else(|| panic!("{}", made.body))
     );
-    for _ in 0..200 {
+    for _ in 0..2_400 {
         let answer = server.ask("GET", &path, "", "");
         if answer.body.contains("E1021") {
             assert!(answer.body.contains("[hosts]"), "{}", answer.body);

@@ -271,7 +271,7 @@ fn a_damaged_log_is_noticed_before_anything_is_forgotten() {
     let log = folder.join(".ankus/store.sqlite-wal");
     let began = Instant::now();
     let is_running = || said_any(folder, &["job", "show", "first"]).contains("RUNNING   one");
-    while !is_running() && began.elapsed() < Duration::from_secs(30) {
+    while !is_running() && began.elapsed() < Duration::from_secs(120) {
         std::thread::sleep(Duration::from_millis(50));
     }
     child.kill().expect("it is ended");

@@ -63,7 +63,7 @@ impl Collector {
     #[track_caller]
     fn spans(&self, count: usize) -> Vec<Value> {
         let mut spans = Vec::new();
-        for _ in 0..400 {
+        for _ in 0..2_400 {
             let posts = self.posts.lock().expect("ours");
             let of = |(_, post): &(String, Value)| {
                 let spans = &post["resourceSpans"][0]["scopeSpans"][0]["spans"];

@@ -146,7 +146,7 @@ fn listener() -> (String, Arc<Mutex<Vec<String>>>) {
 
 #[track_caller]
 fn hears(heard: &Mutex<Vec<String>>, wanted: &str) {
-    for _ in 0..200 {
+    for _ in 0..2_400 {
         if heard.lock().expect("ours").iter().any(|path| path == wanted) {
             return;
         }

@@ -340,7 +340,7 @@ impl<'a> Play<'a> {
             let began = Instant::now();
             let live =
                 |executor: &Executor| executor.list().iter().any(|listing| !listing.state.is_end());
-            while live(&self.executor()) && began.elapsed() < Duration::from_secs(10) {
+            while live(&self.executor()) && began.elapsed() < Duration::from_secs(120) {
                 std::thread::sleep(Duration::from_millis(5));
             }
             return Ok(());
@@ -529,7 +529,7 @@ impl<'a> Play<'a> {
             ["wait-running", name] => {
                 let began = Instant::now();
                 while !self.world.running.lock().unwrap().contains(name)
-                    && began.elapsed() < Duration::from_secs(10)
+                    && began.elapsed() < Duration::from_secs(120)
                 {
                     std::thread::sleep(Duration::from_millis(2));
                 }

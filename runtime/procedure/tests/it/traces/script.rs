@@ -175,7 +175,7 @@ impl Script {
                 drop(
                     self.world
                         .released
-                        .wait_timeout_while(latches, Duration::from_secs(20), open)
+                        .wait_timeout_while(latches, Duration::from_secs(120), open)
                         .unwrap(),
                 );
                 Step::Done
