@@ -86,6 +86,12 @@ impl Project {
     /// Searches one path.
     fn search(&self, path: &Path, search: &mut Search) -> miette::Result<()> {
         let tree = self.tree(path)?;
+        // Most of the given paths are those of XML files. A folder with such a name cannot be opened as a file.
+        let is_xml = path.extension().is_some_and(|extension| extension == "xml");
+        if is_xml && let Ok(found) = self.named_file(path, Arc::clone(&tree)) {
+            search.found.push(found);
+            return Ok(());
+        }
         match tree.kind(path) {
             Some(Kind::Folder) => self.walk(path, &tree, search)?,
             _ => search.found.push(self.named_file(path, tree)?),

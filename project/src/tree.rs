@@ -8,7 +8,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs::{File, Metadata};
 use std::io::{Cursor, Error, ErrorKind, Read, Result, Seek, SeekFrom};
 use std::path::{Component, Path, PathBuf};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use super::archive::Archive;
 
@@ -125,6 +125,8 @@ pub struct Tree {
     is_open: bool,
     /// The archives that were entered, by their paths relative to the root.
     archives: RwLock<Vec<(PathBuf, Arc<Archive>)>>,
+    /// Whether the root is that of a repository, on demand.
+    is_repository: OnceLock<bool>,
     #[cfg(unix)]
     folder: std::os::fd::OwnedFd,
 }
@@ -262,7 +264,10 @@ impl Tree {
             return Tree::below(root);
         }
         let real = known.real(folder)?;
-        let Some(root) = known.root(&real) else { return Tree::at(real, folder.to_owned()) };
+        let Some(root) = known.root(&real) else {
+            let tree = Tree::at(real, folder.to_owned())?;
+            return Ok(Tree { is_repository: false.into(), ..tree });
+        };
         Tree::at(root.to_owned(), root.to_owned())
             .map(|tree| Tree { entered: Some((folder.to_owned(), real.clone())), ..tree })
     }
@@ -299,6 +304,7 @@ impl Tree {
             entered: None,
             is_open: false,
             archives: RwLock::default(),
+            is_repository: OnceLock::new(),
             #[cfg(unix)]
             folder,
         })
@@ -316,7 +322,7 @@ impl Tree {
 
     /// Whether its root is the root of a repository.
     pub(crate) fn is_repository(&self) -> bool {
-        is_repository(&self.root)
+        *self.is_repository.get_or_init(|| is_repository(&self.root))
     }
 
     /// Returns the root for display, relative to the working directory if that is below it or the same; otherwise also
@@ -363,8 +369,7 @@ impl Tree {
     /// Returns the folder up to which settings are searched for: the root of a repository; without one, the working
     /// directory if the tree is in it, since its user knows what is there.
     pub(crate) fn settings_end(&self) -> &Path {
-        let here =
-            here().filter(|here| !is_repository(&self.root) && self.spelled.starts_with(here));
+        let here = here().filter(|here| self.spelled.starts_with(here) && !self.is_repository());
         here.unwrap_or(&self.spelled)
     }
 
@@ -540,6 +545,14 @@ fn kind_of(kind: std::fs::FileType) -> Kind {
 
 /// Returns the path for display: relative to the working directory, with `/`, or absolute if it is outside.
 pub fn shown(path: &Path) -> String {
+    // A fast path: most paths have neither `.` nor `..` nor backslashes.
+    if is_plain(path)
+        && let Some(whole) = path.to_str().filter(|whole| !whole.contains('\\'))
+    {
+        let here = here().filter(|_| path.has_root());
+        let inside = here.and_then(|here| below(path, here)).and_then(Path::to_str);
+        return inside.unwrap_or(whole).to_owned();
+    }
     let path = path.strip_prefix("./").unwrap_or(path);
     let relative = if path.is_absolute() {
         here().and_then(|here| path.strip_prefix(here).ok().map(Path::to_path_buf))
