@@ -125,6 +125,11 @@ const FEW_NAMED: usize = 4;
 const SCRIPTS: [&str; 10] =
     [".sh", ".bash", ".py", ".pl", ".q", ".hql", ".hive", ".sql", ".pig", ".jar"];
 
+/// Whether a file with this name is a script or a jar.
+pub fn is_script(name: &str) -> bool {
+    SCRIPTS.iter().any(|end| name.ends_with(end))
+}
+
 impl Gathering {
     /// Sets a root folder, in the form in which the gathered paths begin.
     pub fn within(&mut self, root: &str) {
@@ -135,7 +140,7 @@ impl Gathering {
 
     /// Adds the path of any other file.
     pub fn file(&mut self, path: &str) {
-        if SCRIPTS.iter().any(|end| path.ends_with(end)) {
+        if is_script(path) {
             self.scripts.push(path.to_owned());
         } else if sources::is_source(path) {
             self.sources.push(path.to_owned());
@@ -214,8 +219,7 @@ impl Gathering {
         for at in memmem::find_iter(text.as_bytes(), tag).take(MOST_NAMED) {
             let name = text[at + tag.len()..].split(['<', '#']).next().unwrap_or_default().trim();
             let plain = !name.is_empty() && !name.starts_with('/') && !name.contains(['$', ':']);
-            let script = SCRIPTS.iter().any(|end| name.ends_with(end));
-            let named = join(own, name).filter(|_| plain && script);
+            let named = (plain && is_script(name)).then(|| join(own, name)).flatten();
             self.named.extend(named.map(|named| (path.to_owned(), named)));
         }
         if memmem::find(text.as_bytes(), b"app-path").is_none() {
@@ -611,6 +615,9 @@ fn call(element: Element<'_>, name: &'static str, hands_on: bool) -> Option<Call
 /// Substitutes the known properties for their references in a text.
 pub(crate) fn resolved(text: &str, values: &BTreeMap<String, String>) -> String {
     let mut text = text.to_owned();
+    if memchr::memchr(b'$', text.as_bytes()).is_none() {
+        return text;
+    }
     // Whoever the user is, it is the same one everywhere.
     let someone = |text: String| {
         ["${user.name}", "${wf:user()}", "${coord:user()}"].iter().fold(text, |text, user| {
@@ -690,7 +697,16 @@ fn roots<'a>(own: &'a str, here: &'a str) -> (Vec<&'a str>, Vec<&'a str>) {
 
 /// The first folder of a path below the common ones; `None` for a file directly in the last of those.
 fn top(path: &str, common: usize) -> Option<&str> {
-    folder_of(path).split('/').filter(|_| path.contains('/')).nth(common)
+    let folder = folder_of(path);
+    if folder.is_empty() {
+        return None;
+    }
+    let start = match common.checked_sub(1) {
+        Some(before) => memchr::memchr_iter(b'/', folder.as_bytes()).nth(before)? + 1,
+        None => 0,
+    };
+    let rest = &folder[start..];
+    Some(memchr::memchr(b'/', rest.as_bytes()).map_or(rest, |end| &rest[..end]))
 }
 
 /// Number of leading folders that all definitions and callers share.

@@ -7,7 +7,7 @@ use super::submission::text_of;
 use super::tree::{Kind, Tree, shown};
 use super::{Loaded, Looks};
 use ankus::analysis::Analysis;
-use ankus::callers::{Gathering, Index};
+use ankus::callers::{Gathering, Index, is_script};
 use ankus::check::{FileKind, recognize};
 use ankus::files::{Entry, folder_of, name_of};
 use ankus::lint::{may_be_elsewhere, script_paths};
@@ -174,12 +174,12 @@ impl Project {
             if seen.contains(*path) && path.parent().is_some_and(is_walked) {
                 continue;
             }
-            let folder = match tree.kind(path) {
-                Some(Kind::Folder) => path.as_path(),
-                _ => match path.parent() {
-                    Some(parent) if !parent.as_os_str().is_empty() => parent,
-                    _ => Path::new("."),
-                },
+            // A path whose text was read is that of a file.
+            let is_file = self.before.text(&shown(path), tree).is_some();
+            let folder = match path.parent() {
+                _ if !is_file && tree.kind(path) == Some(Kind::Folder) => path.as_path(),
+                Some(parent) if !parent.as_os_str().is_empty() => parent,
+                _ => Path::new("."),
             };
             let files = self.repository_around(folder, tree);
             if tree.is_repository() {
@@ -306,7 +306,8 @@ impl Project {
         loaded.submission.may_have_parent = index.has_strays();
         let near = index.scripts_near(&own).filter(|near| !near.is_empty());
         let text = near.map_or("", |_| loaded.source.text.as_str());
-        let named = dotted(text).filter_map(|word| near?.get(word)).flatten();
+        let named = dotted(text).filter(|word| is_script(word));
+        let named = named.filter_map(|word| near?.get(word)).flatten();
         loaded.submission.keeps_scripts = index.keeps_scripts(&own);
         loaded.submission.misses_one_script = index.misses_one_script(&own);
         loaded.submission.scripts = Some(named.cloned().collect());
@@ -452,14 +453,12 @@ fn side(looks: Looks<'_>, shown: &str) -> Option<Arc<Source>> {
 
 /// Returns the words of a text that contain a dot, as file names do.
 fn dotted(text: &str) -> impl Iterator<Item = &str> {
-    let parts = |c: char| !(c.is_alphanumeric() || matches!(c, '.' | '_' | '-'));
+    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '.' | '_' | '-');
     let mut from = 0;
     std::iter::from_fn(move || {
-        let dot = from + text[from..].find('.')?;
-        let before = text[from..dot].rfind(parts).map(|at| from + at);
-        let after = |at: usize| at + text[at..].chars().next().map_or(0, char::len_utf8);
-        let start = before.map_or(from, after);
-        from = text[dot..].find(parts).map_or(text.len(), |at| dot + at);
+        let dot = from + memchr::memchr(b'.', &text.as_bytes()[from..])?;
+        let start = from + text[from..dot].trim_end_matches(is_part).len();
+        from = text.len() - text[dot..].trim_start_matches(is_part).len();
         Some(&text[start..from])
     })
 }

@@ -26,7 +26,7 @@ use std::ffi::OsString;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, LazyLock, Mutex};
 
 /// Maximum number of entries of a folder, and of folders of an application, that are listed.
 const LISTED_ENTRIES: usize = 2_000;
@@ -356,7 +356,7 @@ impl Project {
 const SCRIPTS: [&str; 6] = [".ddl", ".hive", ".hql", ".pig", ".q", ".sql"];
 
 /// Number of names that are searched for directly in a text; for more names, an index of byte pairs is built first.
-const FEW_NAMES: u32 = 8;
+const FEW_NAMES: u32 = 24;
 
 /// Answers whether file names occur in a text: in a large folder the question is asked for each file.
 struct Mentions<'t> {
@@ -394,14 +394,19 @@ impl<'t> Mentions<'t> {
 
 /// Returns folders at least two levels deep in which a definition names files of its application.
 fn named_folders(text: &str) -> Vec<String> {
+    static ENDS: LazyLock<[memmem::Finder<'static>; 5]> = LazyLock::new(|| {
+        ["</script>", "</file>", "</archive>", "</job-xml>", "</jar>"].map(memmem::Finder::new)
+    });
     let mut folders = std::collections::BTreeSet::new();
-    for end in ["</script>", "</file>", "</archive>", "</job-xml>", "</jar>"] {
-        for at in memmem::find_iter(text.as_bytes(), end.as_bytes()) {
-            let Some((_, path)) = text[..at].rsplit_once('>') else { continue };
-            let path = path.split('#').next().unwrap_or_default().trim();
+    for end in ENDS.iter() {
+        for at in end.find_iter(text.as_bytes()) {
+            let Some(begin) = memchr::memrchr(b'>', &text.as_bytes()[..at]) else { continue };
+            let path = &text[begin + 1..at];
+            // Most files lie beside the definition, or one level below.
             if memchr::memchr_iter(b'/', path.as_bytes()).nth(1).is_none() {
                 continue;
             }
+            let path = path.split('#').next().unwrap_or_default().trim();
             let is_plain = !path.is_empty()
                 && !path.starts_with('/')
                 && !path.contains([':', '$', '\\', '\n'])

@@ -8,40 +8,22 @@ use crate::diag::{Patience, within};
 use crate::files::{folder_of, join, name_of};
 use foldhash::fast::RandomState;
 use foldhash::{HashMap, HashMapExt, HashSet};
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
-use std::hash::{BuildHasher, BuildHasherDefault, Hash, Hasher};
+use std::hash::{BuildHasher, Hash, Hasher};
 
 /// Maximum number of path components compared from the end; no relevant tree is deeper.
 const MOST_PARTS: usize = 64;
-
-/// A hasher for keys that are hashes already.
-#[derive(Default)]
-struct Number(u64);
-
-impl Hasher for Number {
-    fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|byte| self.0 = self.0.rotate_left(8) ^ u64::from(*byte));
-    }
-
-    fn write_u64(&mut self, number: u64) {
-        self.0 = number;
-    }
-
-    fn finish(&self) -> u64 {
-        self.0
-    }
-}
-
-/// Definitions by the hash of an end of their path.
-type Ends<'d> = std::collections::HashMap<u64, Vec<&'d str>, BuildHasherDefault<Number>>;
 
 pub(super) struct Followed<'d> {
     /// Root folders to which paths may be relative.
     roots: &'d BTreeSet<String>,
     paths: HashSet<&'d str>,
-    /// Definitions by the hash of an end of their path, or of an end of their folder with their file name; all of
-    /// them, and separately those below each folder of `tops`. Each list is sorted by path components.
-    ends: Ends<'d>,
+    /// All definitions, sorted by path components.
+    in_order: Vec<&'d str>,
+    /// Hashes of the ends of the paths of definitions, and of the ends of their folders with their file names, each
+    /// with the index of the definition; all of them, and separately those below each folder of `tops`. Sorted.
+    ends: Vec<(u64, u32)>,
     /// Names of the folders that contain definitions, by parent folder.
     beside: HashMap<&'d str, BTreeSet<&'d str>>,
     /// Number of leading folders that all paths share.
@@ -62,29 +44,36 @@ impl<'d> Followed<'d> {
         let mut followed = Followed {
             roots,
             paths: definitions.iter().map(String::as_str).collect(),
-            ends: Ends::default(),
+            in_order: definitions.iter().map(String::as_str).collect(),
+            ends: Vec::new(),
             beside: HashMap::new(),
             common,
             tops: definitions.iter().filter_map(|path| top(path, common)).collect(),
             patience: Patience::default(),
             hasher: RandomState::default(),
         };
-        // Inserted in this order, each list is sorted as the search expects.
-        let mut in_order: Vec<&'d str> = definitions.iter().map(String::as_str).collect();
-        in_order.sort_by(|one, other| one.split('/').cmp(other.split('/')));
-        for path in in_order {
+        followed.in_order.sort_by(|one, other| by_parts(one, other));
+        let mut ends: Vec<(u64, u32)> = Vec::new();
+        for (at, path) in followed.in_order.iter().copied().enumerate() {
             let (name, folder, top) = (name_of(path), folder_of(path), top(path, common));
             let tops = [Some(0), top.map(|top| followed.number(top))];
-            let files = followed.ends_of("", &split(path));
-            let folders = followed.ends_of(name, &split(folder));
-            for end in files.into_iter().chain(folders) {
-                for top in tops.into_iter().flatten() {
-                    followed.ends.entry(end ^ top).or_default().push(path);
-                }
+            let mut parts = split(path);
+            let files = followed.ends_of("", &parts);
+            parts.pop();
+            for end in files.into_iter().chain(followed.ends_of(name, &parts)) {
+                ends.extend(tops.into_iter().flatten().map(|top| (end ^ top, at as u32)));
             }
             followed.beside.entry(folder_of(folder)).or_default().insert(name_of(folder));
         }
+        ends.sort_unstable();
+        followed.ends = ends;
         followed
+    }
+
+    /// The definitions with such an end, sorted by path components.
+    fn with_end(&self, end: u64) -> &[(u64, u32)] {
+        let from = &self.ends[self.ends.partition_point(|(other, _)| *other < end)..];
+        &from[..from.partition_point(|(other, _)| *other == end)]
     }
 
     /// Hash of a top folder, combined with those of the ends below it.
@@ -145,7 +134,10 @@ impl<'d> Followed<'d> {
         // A default file name matches the end of every path.
         let enough = 1 + usize::from(is_file && NAMES.contains(&last));
         for length in (1..=ends.len()).rev() {
-            let alike = self.ends.get(&(ends[length - 1] ^ top)).filter(|_| length >= enough);
+            let alike = match length >= enough {
+                true => self.with_end(ends[length - 1] ^ top),
+                false => &[],
+            };
             let mut whole = parts[parts.len() - length..].join("/");
             if !is_file {
                 whole = format!("{whole}/{}", call.name);
@@ -154,8 +146,8 @@ impl<'d> Followed<'d> {
             let whole = [whole.clone(), format!("/{whole}")].into_iter().chain(rooted);
             let whole = whole.filter_map(|path| self.paths.get(&*path).copied());
             let found: Vec<&'d str> = whole.collect();
-            if alike.is_some() || !found.is_empty() {
-                let near = nearest_to(alike.map(Vec::as_slice).unwrap_or_default(), &found, from);
+            if !alike.is_empty() || !found.is_empty() {
+                let near = self.nearest_to(alike, &found, from);
                 // Which folders elsewhere happen to have the last name of the path depends on how much of the tree is
                 // seen; what is beside the properties does not.
                 let is_vague = length == enough && found.is_empty();
@@ -397,6 +389,33 @@ impl<'d> Followed<'d> {
         let known = |path: &str| self.paths.get(path).copied();
         known(path).or_else(|| known(&inside?))
     }
+
+    /// The path that has most components in common with `from`, if it is unique, among definitions with such an end and
+    /// a few others.
+    fn nearest_to(
+        &self,
+        candidates: &[(u64, u32)],
+        others: &[&'d str],
+        from: &str,
+    ) -> Option<&'d str> {
+        let common =
+            |path: &str| path.split('/').zip(from.split('/')).take_while(|(a, b)| a == b).count();
+        let path_of = |candidate: &(u64, u32)| self.in_order[candidate.1 as usize];
+        let at = candidates.partition_point(|end| by_parts(path_of(end), from) == Ordering::Less);
+        // Candidates with most in common are around the position at which `from` would be inserted.
+        let around = &candidates[at.saturating_sub(2)..(at + 2).min(candidates.len())];
+        let mut around: Vec<&'d str> =
+            around.iter().map(path_of).chain(others.iter().copied()).collect();
+        around.sort_unstable();
+        around.dedup();
+        let most = around.iter().map(|path| common(path)).max()?;
+        let mut nearest = around.into_iter().filter(|path| common(path) == most);
+        match (nearest.next(), nearest.next()) {
+            (Some(path), None) => Some(path),
+            // A bare name is ambiguous if several folders have it.
+            _ => None,
+        }
+    }
 }
 
 /// The components of the path of a definition.
@@ -404,22 +423,10 @@ pub(super) fn split(path: &str) -> Vec<&str> {
     path.split('/').filter(|part| !part.is_empty()).collect()
 }
 
-/// The path that has most components in common with `from`, if it is unique, among candidates sorted by components and
-/// a few others.
-fn nearest_to<'d>(candidates: &[&'d str], others: &[&'d str], from: &str) -> Option<&'d str> {
-    let common =
-        |path: &str| path.split('/').zip(from.split('/')).take_while(|(a, b)| a == b).count();
-    let at = candidates.partition_point(|path| path.split('/').lt(from.split('/')));
-    // Candidates with most in common are around the position at which `from` would be inserted.
-    let around = &candidates[at.saturating_sub(2)..(at + 2).min(candidates.len())];
-    let mut around: Vec<&'d str> = around.iter().chain(others).copied().collect();
-    around.sort_unstable();
-    around.dedup();
-    let most = around.iter().map(|path| common(path)).max()?;
-    let mut nearest = around.into_iter().filter(|path| common(path) == most);
-    match (nearest.next(), nearest.next()) {
-        (Some(path), None) => Some(path),
-        // A bare name is ambiguous if several folders have it.
-        _ => None,
-    }
+/// The order of two paths by their components: a slash comes before any other character.
+fn by_parts(one: &str, other: &str) -> Ordering {
+    let (one, other) = (one.as_bytes(), other.as_bytes());
+    let same = one.iter().zip(other).take_while(|(one, other)| one == other).count();
+    let rank = |path: &[u8]| path.get(same).map(|byte| (*byte != b'/', *byte));
+    rank(one).cmp(&rank(other))
 }

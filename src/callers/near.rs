@@ -31,11 +31,13 @@ impl Gathering {
     /// Records the variables that a definition reads: `${name}`.
     pub(super) fn variables(&mut self, path: &str, text: &str) {
         let mut names = BTreeSet::new();
-        for at in memmem::find_iter(text.as_bytes(), "${") {
+        let bytes = text.as_bytes();
+        for at in memchr::memchr_iter(b'$', bytes).filter(|at| bytes.get(at + 1) == Some(&b'{')) {
             let rest = text[at + 2..].trim_start();
-            let letter = |c: char| c.is_ascii_alphanumeric() || c == '_';
-            let end = rest.find(|c| !letter(c)).unwrap_or(rest.len());
-            if end > 0 && rest[end..].trim_start().starts_with('}') {
+            let is_letter = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+            let end = rest.bytes().take_while(is_letter).count();
+            if end > 0 && rest[end..].trim_start().starts_with('}') && !names.contains(&rest[..end])
+            {
                 names.insert(rest[..end].to_owned());
             }
             if names.len() == MOST_READ {
@@ -57,7 +59,12 @@ impl Gathering {
         for (path, names) in &self.read {
             of_top(path, &mut |near| {
                 let read = Arc::make_mut(&mut near.read);
-                names.iter().for_each(|name| *read.entry(name.clone()).or_default() += 1);
+                for name in names {
+                    match read.get_mut(name) {
+                        Some(count) => *count += 1,
+                        None => drop(read.insert(name.clone(), 1)),
+                    }
+                }
             });
         }
         for starter in self.starters.iter().filter(|starter| starter.kind == Kind::Properties) {
@@ -74,10 +81,12 @@ impl Gathering {
         }
         for near in index.near.values_mut() {
             near.properties.sort();
-            let often = near.read.iter().filter(|(_, count)| **count >= Near::OFTEN);
-            near.often = Arc::new(often.map(|(name, _)| name.clone()).collect());
+            let mut read: Vec<(&String, &usize)> = near.read.iter().collect();
+            read.sort_unstable();
+            let often = read.iter().filter(|(_, count)| **count >= Near::OFTEN);
+            near.often = Arc::new(often.map(|(name, _)| (*name).clone()).collect());
             let mut hasher = DefaultHasher::new();
-            near.read.hash(&mut hasher);
+            read.hash(&mut hasher);
             near.number = hasher.finish();
         }
     }
@@ -111,7 +120,7 @@ impl Index {
             let parts = folder_of(other).split('/').zip(folder.split('/'));
             parts.take_while(|(one, other)| one == other).count()
         };
-        properties.sort_by_key(|other| (usize::MAX - parts_shared(other), other.clone()));
+        properties.sort_by_cached_key(|other| (usize::MAX - parts_shared(other), other.clone()));
         properties.truncate(MOST_FILES);
         for path in &mut properties {
             if let Some(seen) = below(path, &self.here) {

@@ -464,7 +464,7 @@ pub struct Near {
     /// Properties files that start something and may start it as well, the nearest first.
     pub properties: Vec<String>,
     /// The variables that it and the definitions near it read, with the number of definitions that read each.
-    pub read: std::sync::Arc<BTreeMap<String, usize>>,
+    pub read: std::sync::Arc<foldhash::HashMap<String, usize>>,
     /// The variables that at least [`Near::OFTEN`] definitions read, sorted.
     pub often: std::sync::Arc<Vec<String>>,
     /// A hash of those variables.

@@ -449,6 +449,10 @@ fn odd_ones(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     for read in &facts.reads {
         *counts.entry(read.name.as_str()).or_default() += 1;
     }
+    // Nothing is read just once.
+    if !counts.values().any(|count| *count == 1) {
+        return;
+    }
     let near = &facts.submission.near.read;
     // Other definitions near this one count as well, and properties that set most of the names that it reads.
     let others = |name: &str| {
@@ -520,9 +524,9 @@ fn misspelt(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     });
     for place in facts.reads.iter().filter(|read| read.how != How::Dotted) {
         let name = place.name.as_str();
-        let near = facts.submission.near.read.get(name).copied().unwrap_or_default();
+        let is_near = || facts.submission.near.read.get(name).is_some_and(|count| *count > 1);
         let is_known = || has_default(facts, name) || is_given(facts, name) || given.contains(name);
-        if counts.get(name) != Some(&1) || near > 1 || is_known() {
+        if counts.get(name) != Some(&1) || is_near() || is_known() {
             continue;
         }
         if let Some(meant) = corrected(name) {
