@@ -57,7 +57,10 @@ const READERS: [&str; 2] = ["wf:conf", "coord:conf"];
 
 /// Returns all reads in an element, its attributes and its descendants, in source order.
 pub(crate) fn of_element(root: Element<'_>) -> Vec<Read> {
-    let mut reads = Vec::new();
+    let (mut reads, mut tokens) = (Vec::new(), Vec::new());
+    let mut of_text = |text: &Decoded<'_>, reads: &mut Vec<Read>| {
+        scan(&text.text, |start, end| text.source(start..end), &mut tokens, reads);
+    };
     for element in root.descendants().filter(|element| element.name() != "description") {
         for attribute in element.attributes() {
             if memchr(b'{', attribute.raw().as_bytes()).is_some() {
@@ -90,13 +93,13 @@ pub(crate) fn is_hyphenated(expression: &str) -> bool {
 
 /// Adds all reads in a text.
 pub(crate) fn of_text(text: &Decoded<'_>, out: &mut Vec<Read>) {
-    scan(&text.text, |start, end| text.source(start..end), out);
+    scan(&text.text, |start, end| text.source(start..end), &mut Vec::new(), out);
 }
 
 /// Returns all reads in a text that occurs unescaped at `offset`.
 pub(crate) fn of_plain(text: &str, offset: usize) -> Vec<Read> {
     let mut reads = Vec::new();
-    scan(text, |start, end| Span::new(offset + start, offset + end), &mut reads);
+    scan(text, |start, end| Span::new(offset + start, offset + end), &mut Vec::new(), &mut reads);
     reads
 }
 
@@ -125,6 +128,11 @@ pub(crate) fn each_expression(text: &str) -> impl Iterator<Item = std::ops::Rang
     })
 }
 
+/// The position of the first `${`.
+pub(super) fn first_dollar(text: &[u8]) -> Option<usize> {
+    memchr::memchr_iter(b'$', text).find(|at| text.get(at + 1) == Some(&b'{'))
+}
+
 /// Returns the end of the expression that begins before `at`: after its closing brace, or the end of the text.
 fn expression_end(text: &str, at: usize) -> usize {
     let mut quote = None;
@@ -139,12 +147,27 @@ fn expression_end(text: &str, at: usize) -> usize {
     text.len()
 }
 
-fn scan(text: &str, place: impl Fn(usize, usize) -> Span, out: &mut Vec<Read>) {
-    let mut tokens = Vec::new();
+/// Adds the reads of all expressions in a text; `tokens` is a buffer.
+fn scan(
+    text: &str,
+    place: impl Fn(usize, usize) -> Span,
+    tokens: &mut Vec<Token>,
+    out: &mut Vec<Read>,
+) {
     for range in each_expression(text) {
         let expression = place(range.start, range.end);
+        // A fast path: most expressions are a single name.
+        let inner = text[range.clone()].strip_suffix('}').and_then(|text| text.get(2..));
+        if let Some(inner) = inner.filter(|inner| is_identifier(inner)) {
+            if !WORDS.contains(&inner) {
+                let span = place(range.start + 2, range.end - 1);
+                let name = inner.to_owned();
+                out.push(Read { name, span, how: How::Variable, expression });
+            }
+            continue;
+        }
         tokens.clear();
-        tokenize(text, range.start + 2, range.end, &mut tokens);
+        tokenize(text, range.start + 2, range.end, tokens);
         let is_choice = tokens.iter().any(|token| matches!(token, Token::Sign(b'?')));
         for (index, token) in tokens.iter().enumerate() {
             let Token::Name(start, end) = *token else { continue };
@@ -155,7 +178,7 @@ fn scan(text: &str, place: impl Fn(usize, usize) -> Span, out: &mut Vec<Read>) {
             }
             if !matches!(tokens.get(index + 1), Some(Token::Sign(b'('))) {
                 if let Some(Token::Sign(b'.')) = tokens.get(index + 1)
-                    && let Some(end) = dotted_end(&tokens, index)
+                    && let Some(end) = dotted_end(tokens, index)
                 {
                     let name = text[start..end].to_owned();
                     out.push(Read { name, span: place(start, end), how: How::Dotted, expression });
@@ -186,6 +209,13 @@ fn scan(text: &str, place: impl Fn(usize, usize) -> Span, out: &mut Vec<Read>) {
             }
         }
     }
+}
+
+/// Whether a text is a name of ASCII letters, digits and underscores.
+fn is_identifier(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    bytes.first().is_some_and(|first| first.is_ascii_alphabetic() || *first == b'_')
+        && bytes.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
 }
 
 /// Returns the end of a name with dots in it.

@@ -81,7 +81,8 @@ pub fn examine(input: &Input<'_>) -> Vec<Diagnostic> {
         let text = &place.text.text;
         let template = Template::compile_with(text, place.phase, input.dialect, input.site);
         Examination { place: &place, template: &template, facts: &facts, out: &mut out }.all();
-        if text.contains("wf:") || text.contains("hadoop:") {
+        let calls = memchr::memchr(b':', text.as_bytes()).is_some();
+        if calls && (text.contains("wf:") || text.contains("hadoop:")) {
             asking.push(Expression { place, template });
         }
     }

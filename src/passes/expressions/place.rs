@@ -126,7 +126,9 @@ impl<'a> Collector<'a> {
         attribute: Option<&'a str>,
         property: Option<Cow<'a, str>>,
     ) {
-        if !text.text.contains("${") && !text.text.contains("#{") && role != Role::Predicate {
+        let bytes = text.text.as_bytes();
+        let begins = |at: usize| at > 0 && matches!(bytes[at - 1], b'$' | b'#');
+        if role != Role::Predicate && !memchr::memchr_iter(b'{', bytes).any(begins) {
             return;
         }
         self.places.push(Place {

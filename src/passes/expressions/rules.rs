@@ -125,8 +125,8 @@ impl Examination<'_, '_> {
 
     /// Reports a placeholder that another language or a shell was to replace.
     fn foreign(&mut self, trimmed: &str, place: Span, broken: bool) -> bool {
-        if let Some((prefix, rest)) = trimmed.split_once(':')
-            && broken
+        if broken
+            && let Some((prefix, rest)) = trimmed.split_once(':')
             && FOREIGN.contains(&prefix.trim())
             && !rest.contains('(')
         {
@@ -502,16 +502,12 @@ impl Examination<'_, '_> {
             let before = source[..start as usize].ends_with('/')
                 || at > 0 && source[..start as usize].ends_with(['=', '/']);
             let behind = source[end as usize..].starts_with('/');
-            let Some(whole) =
-                infer(self.template, first, last, self.facts, &self.facts.site, &mut |_| {})
-            else {
-                continue;
-            };
-            if before
-                && behind
+            let is_inside = before && behind && slash.is_some_and(|slash| slash < start as usize);
+            let typed =
+                || infer(self.template, first, last, self.facts, &self.facts.site, &mut |_| {});
+            if let Some(whole) = is_inside.then(typed).flatten()
                 && whole.nullable
                 && whole.constant.is_none()
-                && slash.is_some_and(|slash| slash < start as usize)
             {
                 let name = match &whole.origin {
                     Origin::Call(name, _)
@@ -721,11 +717,10 @@ fn shell_default(text: &str) -> bool {
 
 /// Names joined by a character, and nothing else: `job-tracker`.
 fn joined(text: &str, by: char) -> Option<String> {
-    let mut parts = text.split(by);
     let is_name = |part: &str| {
         part.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
             && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
     };
-    let many = text.contains(by);
-    (many && parts.all(is_name)).then(|| text.to_owned())
+    let many = text.bytes().any(|byte| char::from(byte) == by);
+    (many && text.split(by).all(is_name)).then(|| text.to_owned())
 }

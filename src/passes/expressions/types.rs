@@ -168,6 +168,14 @@ pub fn infer(
     visit: &mut dyn FnMut(Visit<'_>),
 ) -> Option<Typed> {
     let typing = Typing { template, known, site };
+    // A fast path: most expressions are a single name.
+    if let [node] = &template.nodes()[first as usize..last as usize]
+        && node.op == Op::Variable
+    {
+        let result = typing.step(node, first as usize, &[], &[]);
+        visit(Visit { at: first as usize, node: *node, operands: &[], result: &result });
+        return Some(result);
+    }
     let mut stack: Vec<Typed> = Vec::new();
     let mut parameters: Vec<String> = Vec::new();
     for at in first as usize..last as usize {
