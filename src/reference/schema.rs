@@ -141,7 +141,13 @@ impl<'l> Judge<'l> {
                     Symbol::Child(at) => model.children[*at as usize].known_to(server),
                     Symbol::Wildcard(_) => true,
                 };
-                let step = model.step(parent.state, &schema.namespace, namespace, name.local);
+                // A namespace has one schema, which is already known.
+                let ours = match own {
+                    Some(own) => std::ptr::eq(own, schema),
+                    None => *namespace == *schema.namespace,
+                };
+                let state = parent.state;
+                let step = model.step_in(state, ours, &schema.namespace, namespace, name.local);
                 match step.filter(known) {
                     Some((symbol, state)) => {
                         parent.state = state;

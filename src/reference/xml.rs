@@ -200,8 +200,12 @@ impl<'a> Reader<'a> {
             return None;
         }
         self.pass(&IN_NAME);
-        while let Some(c) = self.char().filter(|c| in_name(*c) && *c != ':') {
+        // Nearly every name is ASCII, and ends here.
+        while self.peek().is_some_and(|byte| byte >= 0x80)
+            && let Some(c) = self.char().filter(|c| in_name(*c))
+        {
             self.at += c.len_utf8();
+            self.pass(&IN_NAME);
         }
         Some(&self.text[from..self.at])
     }
@@ -569,6 +573,9 @@ impl<'a> Reader<'a> {
     /// Whether two attributes, or two declarations, of this tag have the same name.
     fn repeats_attribute(&self, outer: u32) -> bool {
         let declared = self.scope.since(outer as usize);
+        if self.attributes.len() < 2 && declared.len() < 2 {
+            return false;
+        }
         let few = self.attributes.len() + declared.len() <= 16;
         if few {
             let attributes = self.attributes.iter().enumerate().any(|(at, attribute)| {

@@ -190,7 +190,18 @@ impl Model {
         namespace: &str,
         name: &str,
     ) -> Option<(Symbol, State)> {
-        let ours = namespace == own;
+        self.step_in(state, namespace == own, own, namespace, name)
+    }
+
+    /// Does the same if it is known whether the namespace is the schema's own.
+    pub(crate) fn step_in(
+        &self,
+        state: State,
+        ours: bool,
+        own: &str,
+        namespace: &str,
+        name: &str,
+    ) -> Option<(Symbol, State)> {
         let row = self.row(state);
         row.edges.iter().copied().find(|(symbol, _)| match symbol {
             Symbol::Child(at) => ours && &*self.children[*at as usize].name == name,

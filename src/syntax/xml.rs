@@ -386,16 +386,19 @@ impl Tree {
         Some(found)
     }
 
+    #[inline]
     fn slice(&self, span: Span) -> &str {
         &self.text[span.range()]
     }
 
+    #[inline]
     fn node(&self, id: NodeId) -> &Node {
         look();
         &self.nodes[id.index()]
     }
 
     /// The additional data of an element.
+    #[inline]
     fn tag(&self, id: NodeId) -> &Tag {
         &self.tags[self.node(id).tag as usize]
     }
@@ -514,6 +517,7 @@ impl PartialEq for Element<'_> {
 }
 
 impl<'t> Element<'t> {
+    #[inline]
     fn tag(self) -> &'t Tag {
         look();
         &self.tree.tags[self.tag as usize]
@@ -530,20 +534,28 @@ impl<'t> Element<'t> {
     }
 
     /// The name without its prefix.
+    #[inline]
     pub fn name(self) -> &'t str {
         let tag = self.tag();
         if tag.prefix == LONG_PREFIX {
-            let name = self.qualified_name();
-            return name.split_once(':').map_or(name, |(_, local)| local);
+            return self.name_after_long_prefix();
         }
         &self.tree.text[tag.name.start as usize + usize::from(tag.prefix)..tag.name.end as usize]
     }
 
+    /// The name without a prefix whose length is not stored.
+    #[cold]
+    fn name_after_long_prefix(self) -> &'t str {
+        let name = self.qualified_name();
+        name.split_once(':').map_or(name, |(_, local)| local)
+    }
+
     /// Whether `name` is its local name. Most names differ in length, which is compared first.
+    #[inline]
     pub(crate) fn is(self, name: &str) -> bool {
         let tag = self.tag();
         if tag.prefix == LONG_PREFIX {
-            return self.name() == name;
+            return self.name_after_long_prefix() == name;
         }
         let start = tag.name.start as usize + usize::from(tag.prefix);
         tag.name.end as usize - start == name.len()

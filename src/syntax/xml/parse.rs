@@ -659,7 +659,9 @@ impl<'a> Parser<'a> {
         }
         if kind == NodeKind::Comment {
             let inner = &self.text[start + 4..(end - 3).max(start + 4)];
-            if let Some(at) = inner.find("--") {
+            let hyphens = memchr::memchr_iter(b'-', inner.as_bytes())
+                .find(|at| inner.as_bytes().get(at + 1) == Some(&b'-'));
+            if let Some(at) = hyphens {
                 let at = start + 4 + at;
                 let hyphens = Span::new(at, at + 2);
                 let message = "`--` is not allowed inside a comment";
@@ -771,7 +773,8 @@ fn is_name_start(byte: u8) -> bool {
 
 /// The length of a prefix with its colon.
 fn prefix_length(name: &str) -> u8 {
-    match memchr(b':', name.as_bytes()) {
+    // Names are short, so a call of `memchr` would take longer.
+    match name.bytes().position(|byte| byte == b':') {
         Some(colon) => u8::try_from(colon + 1).unwrap_or(LONG_PREFIX),
         None => 0,
     }
