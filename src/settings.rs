@@ -561,12 +561,13 @@ impl Ratings<'_> {
     /// The explicit rating of a kind, by its name or its group.
     pub fn given(&self, kind: &Kind) -> Option<Rating> {
         let own = |rules: &BTreeMap<String, Rating>| {
-            if rules.is_empty() {
-                return None;
-            }
             let of_group = || rules.get(kind.group.name()).filter(|_| !is_opt_in(kind));
             rules.get(kind.name).or_else(of_group).copied()
         };
+        // Asked for each rule and file, usually without any ratings.
+        if self.overrides.is_empty() && self.settings.rules.is_empty() {
+            return None;
+        }
         self.overrides
             .iter()
             .find_map(|entry| own(&entry.rules))

@@ -16,6 +16,17 @@ pub enum State {
     Broken,
 }
 
+impl State {
+    fn of(text: &str) -> State {
+        let bytes = text.as_bytes();
+        let begins = |at: usize| bytes.get(at + 1) == Some(&b'{');
+        match memchr::memchr_iter(b'$', bytes).any(begins) {
+            true => State::Expr,
+            false => State::Known,
+        }
+    }
+}
+
 /// A text from an attribute or an element, with a map back to its source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scalar {
@@ -43,12 +54,11 @@ impl Scalar {
 
     /// Creates a scalar from a text of another file, represented by the span `place` in this one.
     pub fn elsewhere(text: &str, place: Span) -> Scalar {
-        let state = if text.contains("${") { State::Expr } else { State::Known };
-        Scalar { state, text: text.into(), places: Places::all_at(place) }
+        Scalar { state: State::of(text), text: text.into(), places: Places::all_at(place) }
     }
 
     fn new(tree: &Tree, decoded: Decoded<'_>) -> Scalar {
-        let state = if decoded.text.contains("${") { State::Expr } else { State::Known };
+        let state = State::of(&decoded.text);
         Scalar { state, text: tree.keep(&decoded.text), places: decoded.places }
     }
 

@@ -468,7 +468,7 @@ impl<'a> Facts<'a> {
 
 /// Whether a text contains an expression, so that its value is unknown before the run.
 pub(super) fn is_open(text: &str) -> bool {
-    text.contains("${")
+    super::reads::first_dollar(text.as_bytes()).is_some()
 }
 
 /// Escapes a text for an element or a double-quoted attribute.

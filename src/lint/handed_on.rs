@@ -109,8 +109,11 @@ pub(super) fn handed_on(
 /// Finds variables named like the Hadoop property that they set, but with other separators between the words, and a
 /// slip.
 fn called_as_properties(kind: &'static Kind, facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
-    let plain = |name: &str| -> String { name.chars().filter(|c| c.is_alphanumeric()).collect() };
-    let lower = |name: &str| plain(name).to_ascii_lowercase();
+    let lower = |name: &str| {
+        let mut plain = String::with_capacity(name.len());
+        plain.extend(name.chars().filter(|c| c.is_alphanumeric()).map(|c| c.to_ascii_lowercase()));
+        plain
+    };
     let credentials: Vec<Vec<_>> = credentials(facts).into_iter().map(block).collect();
     let blocks = facts.configurations().iter().map(|configuration| facts.block(*configuration));
     for property in blocks.chain(credentials.iter().map(Vec::as_slice)).flatten() {
@@ -144,12 +147,15 @@ fn letters(text: &str) -> String {
 /// Whether a variable differs from the property that gets its value only in case or in a plural, and only the
 /// property's name is used elsewhere.
 fn other_form(facts: &Facts<'_>, name: &str, held: &str) -> bool {
-    let plain = |name: &str| name.to_ascii_lowercase().trim_end_matches('s').to_owned();
+    let is_same = |name: &str, other: &str| {
+        let ends = |c| matches!(c, 's' | 'S');
+        name.trim_end_matches(ends).eq_ignore_ascii_case(other.trim_end_matches(ends))
+    };
     let files = facts.property_files().iter().chain(facts.near_files());
     let is_set = |name: &str| {
         files.clone().any(|(_, entries)| entries.iter().any(|entry| entry.name == name))
     };
-    name != held && name.len() > 4 && plain(name) == plain(held) && !is_set(held) && {
+    name != held && name.len() > 4 && is_same(name, held) && !is_set(held) && {
         let others = || facts.files.texts().filter(|source| source.path != facts.path);
         let is_read = facts.reads.iter().any(|read| read.name == name);
         let has = |name: &str| others().any(|source| has_name(&source.text, name));

@@ -51,11 +51,25 @@ pub(super) fn names_file_system(expression: &str) -> bool {
     if matches!(expression, "${nameNode}" | "${namenode}" | "${NAME_NODE}") {
         return true;
     }
-    let letters = expression.bytes().filter(u8::is_ascii_alphanumeric);
-    let word: String = letters.map(|letter| char::from(letter.to_ascii_lowercase())).collect();
-    ["namenode", "defaultfs", "fsdefaultname", "hdfsuri", "hdfsroot", "nameservice"]
-        .iter()
-        .any(|known| word.contains(known))
+    // The letters and digits that a word may continue with; what separates them does not count.
+    let mut rest = expression.bytes().filter(u8::is_ascii_alphanumeric);
+    while let Some(first) = rest.next() {
+        let known: &[&str] = match first.to_ascii_lowercase() {
+            b'd' => &["efaultfs"],
+            b'f' => &["sdefaultname"],
+            b'h' => &["dfsuri", "dfsroot"],
+            b'n' => &["amenode", "ameservice"],
+            _ => continue,
+        };
+        let goes_on = |end: &str| {
+            let mut own = rest.clone();
+            end.bytes().all(|byte| own.next().is_some_and(|own| own.eq_ignore_ascii_case(&byte)))
+        };
+        if known.iter().any(|end| goes_on(end)) {
+            return true;
+        }
+    }
+    false
 }
 
 /// Splits a text at its first `://`.

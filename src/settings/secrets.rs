@@ -55,17 +55,30 @@ fn last_word(name: &str) -> String {
 impl Secrets {
     /// Whether the value of `name` is a secret.
     pub fn covers(&self, name: &str) -> bool {
-        let written = name;
-        let name = name.to_ascii_lowercase();
+        let bytes = name.as_bytes();
         // The name of a store, an alias or a class reveals nothing.
         let innocent = ["path", "class", "provider", "classes", "alias", "file", "skip"];
-        let mut letters = name.bytes().enumerate();
+        let is_at = |at: usize, part: &str| {
+            let own = bytes.get(at..at + part.len());
+            own.is_some_and(|own| own.eq_ignore_ascii_case(part.as_bytes()))
+        };
+        let ends =
+            |end: &str| bytes.len().checked_sub(end.len()).is_some_and(|start| is_at(start, end));
         // The last letters of these suffixes.
-        let may_end = matches!(name.bytes().last(), Some(b'd' | b'n' | b'y'));
-        let built_in = letters
-            .any(|(at, first)| secret_parts(first).iter().any(|part| name[at..].starts_with(part)))
-            || (may_end && SECRET_ENDS.iter().any(|end| name.ends_with(end)))
-            || matches!(name.as_str(), "pwd" | "pass");
+        let may_end = bytes
+            .last()
+            .is_some_and(|last| matches!(last.to_ascii_lowercase(), b'd' | b'n' | b'y'));
+        let has_part = |(at, first): (usize, &u8)| {
+            secret_parts(first.to_ascii_lowercase()).iter().any(|part| is_at(at, part))
+        };
+        let built_in = bytes.iter().enumerate().any(has_part)
+            || (may_end && SECRET_ENDS.iter().any(|end| ends(end)))
+            || name.eq_ignore_ascii_case("pwd")
+            || name.eq_ignore_ascii_case("pass");
+        if self.names.is_empty() {
+            return built_in && !innocent.contains(&last_word(name).as_str());
+        }
+        let (written, name) = (name, name.to_ascii_lowercase());
         let named = self.names.iter().any(|wanted| {
             let wanted = wanted.to_ascii_lowercase();
             match (wanted.strip_prefix('*'), wanted.strip_suffix('*')) {

@@ -73,7 +73,8 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     }
     let mut scripts: HashMap<String, Option<(&Source, String)>> = HashMap::default();
     let mut reads = Vec::new();
-    for (_, text) in facts.texts() {
+    let asks = |text: &str| memmem::find(text.as_bytes(), b"wf:actionData(").is_some();
+    for (_, text) in facts.texts().iter().filter(|(_, text)| asks(&text.text)) {
         for (action, key, range) in keys(&text.text) {
             reads.push((action.to_owned(), key.to_owned(), text.source(range)));
         }

@@ -159,6 +159,8 @@ fn is_harmless(text: &str) -> bool {
 /// are used, and PostgreSQL has a form without a host.
 fn one_slash(text: &str) -> Option<std::ops::Range<usize>> {
     const DRIVERS: [&str; 4] = ["impala", "mariadb", "mysql", "sqlserver"];
+    // Many texts are variables, and have no colon.
+    memchr::memchr(b':', text.as_bytes())?;
     let start = text.find("jdbc:")?;
     let (driver, rest) = text[start + 5..].split_once(":/")?;
     let is_one = DRIVERS.contains(&driver) && !rest.starts_with('/');
@@ -222,7 +224,7 @@ fn repeated<'v, 't>(
     text: &'t str,
     value_of: impl Fn(&str) -> Option<&'v str>,
 ) -> Option<(std::ops::Range<usize>, &'t str)> {
-    let (scheme, rest) = text.split_once("://")?;
+    let (scheme, rest) = split_scheme(text)?;
     let name = rest.strip_prefix("${")?.split('}').next()?.trim();
     let is_scheme =
         (2..=8).contains(&scheme.len()) && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric());
@@ -319,10 +321,11 @@ fn name_nodes(facts: &Facts<'_>) -> HashSet<String> {
 
 /// Returns the range of the wrong characters, and the fault.
 fn problem(text: &str) -> Option<(std::ops::Range<usize>, Slip)> {
+    let colon = memchr::memchr(b':', text.as_bytes())?;
     if let Some(found) = before_host(text).or_else(|| of_database(text)) {
         return Some(found);
     }
-    let (scheme, rest) = text.split_once(':')?;
+    let (scheme, rest) = (&text[..colon], &text[colon + 1..]);
     let slashes = rest.bytes().take_while(|byte| *byte == b'/').count();
     let behind = &rest[slashes..];
     let host = behind.split('/').next().unwrap_or_default();
@@ -378,7 +381,7 @@ fn problem(text: &str) -> Option<(std::ops::Range<usize>, Slip)> {
 
 /// Finds a blank between the slashes of a URI and its host.
 fn before_host(text: &str) -> Option<(std::ops::Range<usize>, Slip)> {
-    let (scheme, rest) = text.split_once("://")?;
+    let (scheme, rest) = split_scheme(text)?;
     let blanks = rest.len() - rest.trim_start_matches([' ', '\t']).len();
     let is_scheme = !scheme.is_empty()
         && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || b":+-.".contains(&byte));

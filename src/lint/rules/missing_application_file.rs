@@ -132,7 +132,7 @@ fn beside<'a>(facts: &Facts<'a>, element: Element<'a>) -> Option<Named<'a>> {
     let ends = (path.contains("${") && !path.starts_with("${")).then(|| filled_in(facts, path));
     let path = ends.as_ref().and_then(Option::as_deref).or(said(facts, path)).unwrap_or(path);
     let inside = !path.is_empty() && !path.starts_with('/') && !path.contains([':', ',', '$']);
-    let found = facts.beside(path).filter(|_| inside)?;
+    let found = inside.then(|| facts.beside(path)).flatten()?;
     let mut presence = facts.files.presence(&found);
     // The server parses paths as parts of URIs.
     if presence == Presence::Absent

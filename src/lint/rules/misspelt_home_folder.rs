@@ -28,7 +28,7 @@ const WORDS: [&str; 4] = ["message", "description", "body", "subject"];
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     for (element, text) in facts.texts() {
-        if WORDS.contains(&element.name()) {
+        if !has_variable_as_folder(&text.text) || WORDS.contains(&element.name()) {
             continue;
         }
         let plain = text.trim();
@@ -42,6 +42,9 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         for entry in entries {
             // The value as written in the file.
             let raw = source.slice(entry.value_span);
+            if !has_variable_as_folder(raw) {
+                continue;
+            }
             if let Some(range) = slip(raw) {
                 let start = entry.value_span.start as usize;
                 let span = Span::new(start + range.start, start + range.end);
@@ -54,6 +57,13 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             }
         }
     }
+}
+
+/// Whether a variable begins right after a `/`, as the name of a user in the path of a home does. Hardly any text has
+/// such a variable.
+fn has_variable_as_folder(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    memchr::memchr_iter(b'$', bytes).any(|at| at > 0 && bytes[at - 1] == b'/')
 }
 
 /// Returns the range where a `/` is missing between the user and the folder below the home.
@@ -69,10 +79,6 @@ fn joined(text: &str) -> Option<std::ops::Range<usize>> {
 
 /// Returns the range of the first folder of the path to a home, if it is a misspelled `user`.
 fn slip(text: &str) -> Option<std::ops::Range<usize>> {
-    // A fast path: hardly any text has a folder before a variable.
-    let bytes = text.as_bytes();
-    let is_below = |at: usize| at > 0 && bytes[at - 1] == b'/';
-    memchr::memchr_iter(b'$', bytes).find(|at| is_below(*at))?;
     let path = absolute(text)?;
     let (folder, below) = path.strip_prefix('/')?.split_once('/')?;
     let (user, _) = below.strip_prefix("${")?.split_once('}')?;

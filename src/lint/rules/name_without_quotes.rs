@@ -195,6 +195,7 @@ type Wanted = fn(&str) -> bool;
 /// Returns the finding about an unquoted time format or unit in one expression.
 fn of_times(facts: &Facts<'_>, text: &Decoded<'_>, range: &Range<usize>) -> Option<Diagnostic> {
     let inner = &text.text[range.clone()];
+    memchr::memmem::find(inner.as_bytes(), b"coord:")?;
     OF_TIMES.iter().find_map(|(function, is_wanted)| {
         let start = inner.find(function)? + function.len();
         let length = last_argument(&inner[start..])?;

@@ -121,7 +121,10 @@ fn is_path(text: &str) -> bool {
 
 /// Returns the letters and digits of a name, in lower case.
 fn word(name: &str) -> String {
-    name.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase()
+    let mut word = String::with_capacity(name.len());
+    let letters = name.bytes().filter(u8::is_ascii_alphanumeric);
+    word.extend(letters.map(|byte| char::from(byte.to_ascii_lowercase())));
+    word
 }
 
 fn is_input(word: &str) -> bool {

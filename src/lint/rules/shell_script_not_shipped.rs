@@ -147,13 +147,16 @@ fn nearly_beside(facts: &Facts<'_>, program: &str) -> Option<String> {
 
 /// Reports the scripts through which a map-reduce action streams its records, if it ships other files but not these.
 fn streamed(facts: &Facts<'_>, action: &Action<'_>, out: &mut Vec<Diagnostic>) {
+    let Some(streaming) = action.body.child("streaming") else { return };
     let links = links(action);
     // Archives, and settings of the distributed cache, may ship it under an unknown name.
     let hides = links.iter().any(|link| is_open(link))
         || action.each("archive").next().is_some()
         || facts.tree.text().contains("cache.files")
         || facts.tree.text().contains("tmpfiles");
-    let Some(streaming) = action.body.child("streaming").filter(|_| !hides) else { return };
+    if hides {
+        return;
+    }
     let programs = ["mapper", "reducer"].into_iter().filter_map(|name| streaming.child(name));
     for text in programs.map(|program| program.text().trimmed()) {
         let name = text.text.split_whitespace().next().unwrap_or_default();
