@@ -270,7 +270,8 @@ fn a_damaged_log_is_noticed_before_anything_is_forgotten() {
     let mut child = ankus(folder, &["run", "app", "--id", "first"]).spawn().expect("it runs");
     let log = folder.join(".ankus/store.sqlite-wal");
     let began = Instant::now();
-    let is_running = || said_any(folder, &["job", "show", "first"]).contains("one      shell        RUNNING");
+    let is_running =
+        || said_any(folder, &["job", "show", "first"]).contains("one      shell        RUNNING");
     while !is_running() {
         assert!(began.elapsed() < Duration::from_secs(120), "its action does not begin");
         std::thread::sleep(Duration::from_millis(50));
