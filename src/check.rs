@@ -448,12 +448,12 @@ fn judge_tree(
     found: &mut Vec<Diagnostic>,
     outcome: &mut Outcome,
 ) -> Vec<Suppression> {
+    let analysis = input.analysis();
     let asked = (input.kind == FileKind::Workflow).then(|| {
         let server = workflow::Server::new(input.settings);
-        let verdicts = server.answers(input);
+        let verdicts = server.answers(input, &analysis);
         (server, verdicts)
     });
-    let analysis = input.analysis();
     let tree = analysis.tree();
     found.extend(analysis.markup().iter().cloned());
     // If the server's schemas accept the text, there is nothing for the strict XML check to find.

@@ -33,6 +33,9 @@ fn checks_forks(settings: &Settings) -> bool {
     settings.server.site.is(names::VALIDATE_FORK_JOIN) != Some(false)
 }
 
+/// Maximum length of a text whose tree is kept in memory together with what the server would read, in bytes.
+const LONGEST_KEPT: usize = 1 << 20;
+
 /// The server, with the action types and functions that the site adds.
 pub(super) struct Server {
     language: Language,
@@ -67,8 +70,9 @@ impl Server {
         rules
     }
 
-    /// Returns the server's answers. The memory needed for them is freed before anything else is built.
-    pub(super) fn answers(&self, input: &Input<'_>) -> Verdicts {
+    /// Returns the server's answers. The memory needed for them is freed before anything else is built, except for the
+    /// tree of a text of usual length, from which they are read.
+    pub(super) fn answers(&self, input: &Input<'_>, analysis: &Analysis) -> Verdicts {
         let own = input.submission.iter().filter(|(name, value)| !is_filled_in(name, value));
         let mut properties: BTreeMap<String, String> =
             own.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
@@ -80,13 +84,15 @@ impl Server {
             !callers.is_empty() && callers.iter().all(|caller| caller.name_node);
         rules.default_job_tracker |=
             !callers.is_empty() && callers.iter().all(|caller| caller.resource_manager);
-        reference::workflow(&server_text(input), rules, &submission(input, properties))
+        let text = server_text(input);
+        let tree = (text.len() <= LONGEST_KEPT).then(|| analysis.tree());
+        reference::workflow(&text, tree, rules, &submission(input, properties))
     }
 }
 
 /// Returns the server's answer, without findings.
 pub(super) fn answered(input: &Input<'_>) -> Reference {
-    let verdicts = Server::new(input.settings).answers(input);
+    let verdicts = Server::new(input.settings).answers(input, &input.analysis());
     let text = server_text(input);
     Reference {
         target: input.settings.target,

@@ -132,7 +132,7 @@ fn submit_resolved(
     if text.is_empty() {
         return Err(Refused::new("E0701", "not-well-formed"));
     }
-    let reading = document::read(text, rules.language, Sets::Bundle, rules.target.name());
+    let reading = document::read(text, None, rules.language, Sets::Bundle, rules.target.name());
     if let Some(fault) = &reading.fault {
         return Err(schema_fault(fault));
     }

@@ -7,7 +7,7 @@ use super::xml::{Event, Reader, Stop};
 use crate::budget;
 use crate::schema::Language;
 use crate::source::look;
-use crate::syntax::xml::is_blank;
+use crate::syntax::xml::{Tree, is_blank};
 
 /// The result of the first stage of a submission.
 pub(super) struct Reading<'a> {
@@ -51,14 +51,31 @@ struct Node<'a> {
     texts: u32,
 }
 
-/// Reads `text` and validates it against the schemas of one set, stopping where the server stops.
+/// Reads `text` and validates it against the schemas of one set, stopping where the server stops. The tree of the text,
+/// if there is one, saves reading it.
 pub(super) fn read<'a>(
     text: &'a str,
+    tree: Option<&'a Tree>,
     language: &'a Language,
     sets: Sets,
     server: &'a str,
 ) -> Reading<'a> {
-    let mut reader = Reader::new(text);
+    let of_tree = tree.and_then(|tree| Reader::of_tree(text, tree));
+    let replayed = of_tree.and_then(|reader| read_all(text, reader, language, sets, server));
+    replayed.unwrap_or_else(|| {
+        let reading = read_all(text, Reader::new(text), language, sets, server);
+        reading.expect("a reader of a text does not give up")
+    })
+}
+
+/// Reads all events of a reader; `None` if it gave up.
+fn read_all<'a>(
+    text: &'a str,
+    mut reader: Reader<'a>,
+    language: &'a Language,
+    sets: Sets,
+    server: &'a str,
+) -> Option<Reading<'a>> {
     let mut judge = Judge::new(language, sets, server);
     // The capacities are estimates, as for the tolerant tree.
     let mut document = Document {
@@ -75,6 +92,7 @@ pub(super) fn read<'a>(
             break Some(Fault::Xml(Stop::Malformed(None)));
         }
         let checked = match reader.next() {
+            Err(_) if reader.has_given_up() => return None,
             Err(stop) => break Some(Fault::Xml(stop)),
             Ok(Event::Done) => break None,
             Ok(Event::Start(name)) => {
@@ -117,7 +135,7 @@ pub(super) fn read<'a>(
     let doctype = reader.doctype.map(|doctype| doctype.at);
     let has_controls = reader.has_controls;
     document.namespaces = reader.namespaces.list;
-    Reading { document, fault, doctype, has_controls }
+    Some(Reading { document, fault, doctype, has_controls })
 }
 
 /// An element of a [`Document`].

@@ -11,6 +11,7 @@ pub mod coordinator;
 mod document;
 pub mod findings;
 pub mod kinds;
+mod replay;
 mod retry;
 mod schema;
 mod stacks;
@@ -21,6 +22,7 @@ mod xml;
 
 use crate::schema::Language;
 pub use crate::settings::Target;
+use crate::syntax::xml::Tree;
 pub use ankus_lang::action_types::Executor;
 use ankus_lang::action_types::action_type;
 use ankus_lang::el::{
@@ -28,6 +30,7 @@ use ankus_lang::el::{
 };
 use document::{Fault, Reading};
 use schema::Sets;
+use std::cell::OnceCell;
 use walk::{Method, Refusal};
 use xml::Stop;
 
@@ -211,14 +214,26 @@ pub struct Definition<'a> {
     text: &'a str,
     rules: Rules<'a>,
     reading: Option<Reading<'a>>,
+    /// The outcome of the walk over the graph, with and without the check of forks; kept if it does not depend on the
+    /// properties of the job.
+    walked: [OnceCell<Walked>; 2],
 }
+
+/// The refusal of a graph, and whether the server would not answer in reasonable time.
+type Walked = (Result<(), Refusal>, bool);
 
 impl<'a> Definition<'a> {
     /// Reads a definition as the server's workflow service does.
     pub fn workflow(text: &'a str, rules: Rules<'a>) -> Definition<'a> {
+        Definition::of_tree(text, None, rules)
+    }
+
+    /// Does the same with the tree of the text, if that was parsed before.
+    fn of_tree(text: &'a str, tree: Option<&'a Tree>, rules: Rules<'a>) -> Definition<'a> {
         let server = rules.target.name();
-        let read = || document::read(text, rules.language, Sets::Workflow, server);
-        Definition { text, rules, reading: (!text.is_empty()).then(read) }
+        let read = || document::read(text, tree, rules.language, Sets::Workflow, server);
+        let walked = [const { OnceCell::new() }; 2];
+        Definition { text, rules, reading: (!text.is_empty()).then(read), walked }
     }
 
     /// The answer of `oozie validate`: well-formed, and valid in some schema of the server.
@@ -233,7 +248,7 @@ impl<'a> Definition<'a> {
         if unknown_root(&reading.fault) {
             for sets in [Sets::Coordinator, Sets::Bundle, Sets::Sla] {
                 let (language, server) = (self.rules.language, self.rules.target.name());
-                let again = document::read(self.text, language, sets, server).fault;
+                let again = document::read(self.text, None, language, sets, server).fault;
                 if !unknown_root(&again) {
                     fault = again.as_ref().map(|fault| schema_stage(fault, external));
                     break;
@@ -298,20 +313,31 @@ impl<'a> Definition<'a> {
         Answer { slow: answer.slow, ..after }
     }
 
-    fn graph(&self, reading: &Reading<'a>, conditions: &Conditions) -> (Result<(), Refusal>, bool) {
+    fn graph(&self, reading: &Reading<'a>, conditions: &Conditions) -> Walked {
         let root = reading.document.root().expect("a document without a fault has a root");
         let mut properties = conditions.properties.clone();
-        let built = workflow::parameters(root, &mut properties, conditions.bind)
-            .and_then(|()| workflow::nodes(root, &properties, &self.rules))
-            .and_then(|graph| Ok((walk::basic(&graph, self.rules.target)?, graph)));
-        let (reached, graph) = match built {
-            Ok(built) => built,
-            Err(refusal) => return (Err(refusal), false),
-        };
-        if conditions.no_fork_join || !self.rules.checks_forks {
-            return (Ok(()), false);
+        if let Err(refusal) = workflow::parameters(root, &mut properties, conditions.bind) {
+            return (Err(refusal), false);
         }
-        walk::forks(&graph, &reached, Method::of(self.rules.target))
+        let checks_forks = self.rules.checks_forks && !conditions.no_fork_join;
+        let known = &self.walked[usize::from(checks_forks)];
+        if let Some(walked) = known.get() {
+            return walked.clone();
+        }
+        let mut evaluated = false;
+        let walked = match workflow::nodes(root, &properties, &self.rules, &mut evaluated)
+            .and_then(|graph| Ok((walk::basic(&graph, self.rules.target)?, graph)))
+        {
+            Err(refusal) => (Err(refusal), false),
+            Ok((reached, graph)) if checks_forks => {
+                walk::forks(&graph, &reached, Method::of(self.rules.target))
+            }
+            Ok(_) => (Ok(()), false),
+        };
+        match evaluated {
+            true => walked,
+            false => known.get_or_init(|| walked).clone(),
+        }
     }
 }
 
@@ -328,9 +354,14 @@ pub struct Verdicts {
     pub valid: bool,
 }
 
-/// All answers to one workflow.
-pub fn workflow(text: &str, rules: Rules<'_>, submission: &Submission) -> Verdicts {
-    let definition = Definition::workflow(text, rules);
+/// All answers to one workflow; its tree, if there is one, saves time.
+pub fn workflow(
+    text: &str,
+    tree: Option<&Tree>,
+    rules: Rules<'_>,
+    submission: &Submission,
+) -> Verdicts {
+    let definition = Definition::of_tree(text, tree, rules);
     Verdicts {
         structure: definition.parse(&Conditions::bound()),
         validate: definition.validate(),
@@ -374,7 +405,7 @@ mod tests {
         let submission =
             Submission { properties, defaults: owned(defaults), ..Submission::default() };
         let rules = Rules::new(Target::V5_2_1, &language);
-        match workflow(text, rules, &submission).submit.rejected {
+        match workflow(text, None, rules, &submission).submit.rejected {
             Some(rejected) => format!("{} {}", rejected.code, rejected.subject.join(" ")),
             None => "accepted".to_owned(),
         }

@@ -14,6 +14,11 @@ impl Scope for Given<'_> {
     }
 }
 
+/// Whether the value of a retry attribute is evaluated.
+pub(super) fn is_expression(text: &str) -> bool {
+    text.contains(['$', '#'])
+}
+
 /// Evaluates a retry attribute with the properties of the job; on failure, returns the type of error (`variable`,
 /// `function`, `parse`) and the name concerned.
 pub(super) fn check(
@@ -21,7 +26,7 @@ pub(super) fn check(
     properties: &Properties,
     rules: &Rules<'_>,
 ) -> Result<(), (&'static str, String)> {
-    if !text.contains(['$', '#']) {
+    if !is_expression(text) {
         return Ok(());
     }
     let template = rules.expression(text, Phase::JobSubmit);

@@ -38,9 +38,11 @@ impl Submission {
 
     /// Whether validation of forks and joins is disabled.
     pub(super) fn no_fork_join(&self) -> bool {
-        let value = self.merged();
-        let value = value.get("oozie.wf.validate.ForkJoin").map(|value| value.trim());
-        value.is_some_and(|value| value.eq_ignore_ascii_case("false"))
+        let name = "oozie.wf.validate.ForkJoin";
+        let given = [&self.properties, &self.defaults].into_iter();
+        let mut values = given.filter_map(|properties| properties.get(name));
+        let value = values.find(|value| !value.is_empty());
+        value.is_some_and(|value| value.trim().eq_ignore_ascii_case("false"))
     }
 
     /// The checks before the definition is read.

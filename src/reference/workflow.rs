@@ -73,11 +73,12 @@ struct Global {
     job_tracker: bool,
 }
 
-/// Builds the nodes of the graph.
+/// Builds the nodes of the graph; `evaluated` is set if an expression was evaluated with the properties of the job.
 pub(super) fn nodes<'d>(
     root: Element<'d, '_>,
     properties: &Properties,
     rules: &Rules<'_>,
+    evaluated: &mut bool,
 ) -> Result<Graph<'d>, Refusal> {
     let mut graph = Graph { nodes: Vec::new(), by_name: HashMap::new() };
     let mut global = Global::default();
@@ -115,7 +116,7 @@ pub(super) fn nodes<'d>(
                 (Shape::Decision, name, cases.map(to).collect())
             }
             "action" => {
-                let action = action(element, &global, properties, rules)?;
+                let action = action(element, &global, properties, rules, evaluated)?;
                 unknown = action.unknown;
                 (Shape::Action, name, vec![action.ok, action.error])
             }
@@ -171,6 +172,7 @@ fn action<'d>(
     global: &Global,
     properties: &Properties,
     rules: &Rules<'_>,
+    evaluated: &mut bool,
 ) -> Result<Action<'d>, Refusal> {
     let (mut action, mut body) = (Action::default(), false);
     // If there is a `<global>`, 3.3.2 checks nothing else: missing elements are noticed only when the action runs.
@@ -193,13 +195,14 @@ fn action<'d>(
             }
         }
     }
-    let evaluated: &[&str] = match rules.target {
+    let of_retries: &[&str] = match rules.target {
         // 3.3.2 does not evaluate retry attributes.
         Target::V3_3_2 => &[],
         _ => &["retry-max", "retry-interval", "retry-policy"],
     };
-    for name in evaluated {
+    for name in of_retries {
         if let Some(value) = element.attribute(name).filter(|value| !value.is_empty()) {
+            *evaluated |= retry::is_expression(value);
             retry::check(value, properties, rules)
                 .map_err(|(kind, name)| refuse("E0703", [kind, &name]))?;
         }

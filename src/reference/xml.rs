@@ -8,6 +8,7 @@
 use foldhash::{HashMap, HashMapExt};
 use std::borrow::Cow;
 
+use super::replay::Replay;
 use crate::syntax::scope::{Namespaces, Prefixes};
 
 /// The reason why parsing stopped.
@@ -61,26 +62,28 @@ pub(super) struct Doctype {
 
 /// Parses a text event by event.
 pub(super) struct Reader<'a> {
-    text: &'a str,
+    pub(super) text: &'a str,
     bytes: &'a [u8],
-    at: usize,
+    pub(super) at: usize,
     /// The attributes of the last start tag.
     pub(super) attributes: Vec<Attribute<'a>>,
     /// All namespaces encountered; the first is the empty one.
     pub(super) namespaces: Namespaces<'a>,
     /// Prefixes in scope, the innermost last; the empty prefix is the default namespace.
-    scope: Prefixes<'a>,
+    pub(super) scope: Prefixes<'a>,
     /// Names of the open elements, with the length of `scope` before each.
     open: Vec<(&'a str, u32)>,
     place: Place,
     /// Whether the text is XML 1.1, which allows more characters.
-    newer: bool,
+    pub(super) newer: bool,
     /// Whether there are characters that XML 1.1 allows and the next parser does not.
     pub(super) has_controls: bool,
     /// The DOCTYPE, if it has no external parts.
     pub(super) doctype: Option<Doctype>,
     /// Entities declared in the DOCTYPE, with their text.
     entities: HashMap<&'a str, Option<&'a str>>,
+    /// The tree from which the events are taken instead of the text.
+    pub(super) replay: Option<Replay<'a>>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -92,7 +95,7 @@ enum Place {
     After,
 }
 
-type Result<T> = std::result::Result<T, Stop>;
+pub(super) type Result<T> = std::result::Result<T, Stop>;
 
 impl<'a> Reader<'a> {
     pub(super) fn new(text: &'a str) -> Reader<'a> {
@@ -111,6 +114,7 @@ impl<'a> Reader<'a> {
             has_controls: false,
             doctype: None,
             entities: HashMap::new(),
+            replay: None,
         }
     }
 
@@ -130,6 +134,9 @@ impl<'a> Reader<'a> {
     }
 
     pub(super) fn next(&mut self) -> Result<Event<'a>> {
+        if self.replay.is_some() {
+            return self.replayed();
+        }
         match self.place {
             Place::Start => {
                 self.declaration()?;
@@ -155,10 +162,12 @@ impl<'a> Reader<'a> {
         self.malformed()
     }
 
+    #[inline]
     fn peek(&self) -> Option<u8> {
         self.bytes.get(self.at).copied()
     }
 
+    #[inline]
     fn char(&self) -> Option<char> {
         match self.peek()? {
             byte if byte < 0x80 => Some(byte as char),
@@ -166,6 +175,7 @@ impl<'a> Reader<'a> {
         }
     }
 
+    #[inline]
     fn skip(&mut self, byte: u8) -> bool {
         let found = self.peek() == Some(byte);
         self.at += usize::from(found);
@@ -173,6 +183,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Skips the characters that need no further check.
+    #[inline]
     fn pass(&mut self, plain: &[bool; 256]) {
         let rest = &self.bytes[self.at..];
         let stop = rest.iter().position(|byte| !plain[usize::from(*byte)]);
@@ -185,6 +196,7 @@ impl<'a> Reader<'a> {
         found
     }
 
+    #[inline]
     fn spaces(&mut self) -> bool {
         let from = self.at;
         while matches!(self.peek(), Some(b' ' | b'\t' | b'\n' | b'\r')) {
@@ -194,6 +206,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Parses a name without a colon (NCName).
+    #[inline]
     fn plain_name(&mut self) -> Option<&'a str> {
         let from = self.at;
         if !self.char().is_some_and(|c| starts_name(c) && c != ':') {
@@ -211,6 +224,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Parses a name with at most one colon (QName): the prefix and the rest.
+    #[inline]
     fn name(&mut self) -> Result<Option<(&'a str, &'a str, &'a str)>> {
         let from = self.at;
         let Some(first) = self.plain_name() else { return Ok(None) };
@@ -225,7 +239,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Parses `<?xml …?>`, if the text begins with it.
-    fn declaration(&mut self) -> Result<()> {
+    pub(super) fn declaration(&mut self) -> Result<()> {
         if !self.bytes.starts_with(b"<?xml") || self.text[5..].chars().next().is_some_and(in_name) {
             return Ok(());
         }
@@ -592,7 +606,8 @@ impl<'a> Reader<'a> {
         !attributes.chain(declared).all(|name| seen.insert(name))
     }
 
-    fn resolve(&self, prefix: &str) -> Option<u16> {
+    #[inline]
+    pub(super) fn resolve(&self, prefix: &str) -> Option<u16> {
         match self.prefix(prefix) {
             Some(uri) if uri != 0 || prefix.is_empty() => Some(uri),
             None if prefix.is_empty() => Some(0),
@@ -789,8 +804,8 @@ impl<'a> Reader<'a> {
     }
 }
 
-const XML_URI: &str = "http://www.w3.org/XML/1998/namespace";
-const XMLNS_URI: &str = "http://www.w3.org/2000/xmlns/";
+pub(super) const XML_URI: &str = "http://www.w3.org/XML/1998/namespace";
+pub(super) const XMLNS_URI: &str = "http://www.w3.org/2000/xmlns/";
 
 fn same(a: &Name<'_>, b: &Name<'_>) -> bool {
     a.local == b.local && a.namespace == b.namespace

@@ -364,6 +364,11 @@ impl Tree {
         (0..self.nodes.len()).map(|index| Child { tree: self, id: NodeId(index as u32) })
     }
 
+    /// The node at a place in the order of the text.
+    pub(crate) fn nth(&self, index: usize) -> Option<Child<'_>> {
+        (index < self.nodes.len()).then_some(Child { tree: self, id: NodeId(index as u32) })
+    }
+
     /// The top-level nodes, including the root, in order.
     pub fn top(&self) -> Children<'_> {
         Children { tree: self, next: self.first }

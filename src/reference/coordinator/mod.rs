@@ -405,7 +405,7 @@ fn submit_resolved(
         return Err(Refused::new("E0701", "not-well-formed"));
     }
     let server = rules.target.name();
-    let reading = document::read(text, rules.language, Sets::Coordinator, server);
+    let reading = document::read(text, None, rules.language, Sets::Coordinator, server);
     if let Some(fault) = &reading.fault {
         return Err(schema_fault(fault));
     }
