@@ -121,6 +121,10 @@ fn called_as_properties(kind: &'static Kind, facts: &Facts<'_>, out: &mut Vec<Di
         let held = value.text.trim().strip_prefix("${").and_then(|rest| rest.strip_suffix('}'));
         let is_property = property.name.text.contains('.');
         let Some(held) = held.filter(|held| is_property && held.len() > 11) else { continue };
+        let count = |name: &str| name.chars().filter(|c| c.is_alphanumeric()).count();
+        if count(&property.name.text).abs_diff(count(held)) > 1 {
+            continue;
+        }
         let (name, other) = (lower(&property.name.text), lower(held));
         let is_slip = within(&name, &other, 1) == Some(1);
         let ends = name.chars().next_back() == other.chars().next_back();

@@ -207,6 +207,9 @@ pub(super) fn hadoop_property_meant(name: &str) -> Option<&'static str> {
     (parts(near.1) == parts(bare) || near.0 == 1).then_some(near.1)
 }
 
+/// Maximum number of letters by which two forms of a word differ.
+const MOST_OF_A_FORM: usize = 4;
+
 /// Returns the MapReduce property that differs only in the form of one word: `map` for `mapper`.
 fn other_form(bare: &str) -> Option<&'static str> {
     let own: Vec<&str> = bare.split('.').collect();
@@ -215,10 +218,12 @@ fn other_form(bare: &str) -> Option<&'static str> {
     }
     let forms = |a: &str, b: &str| {
         let (short, long) = if a.len() < b.len() { (a, b) } else { (b, a) };
-        short.len() >= 3 && long.starts_with(short) && long.len() - short.len() <= 4
+        short.len() >= 3 && long.starts_with(short) && long.len() - short.len() <= MOST_OF_A_FORM
     };
     let dots = |text: &str| text.bytes().filter(|byte| *byte == b'.').count();
-    let of_so_many = HADOOP.iter().copied().filter(|known| dots(known) + 1 == own.len());
+    let of_so_many = HADOOP.iter().copied().filter(|known| {
+        known.len().abs_diff(bare.len()) <= MOST_OF_A_FORM && dots(known) + 1 == own.len()
+    });
     let mut near = of_so_many.filter(|known| {
         let words: Vec<&str> = known.split('.').collect();
         let differ = || own.iter().zip(&words).filter(|(own, known)| own != known);

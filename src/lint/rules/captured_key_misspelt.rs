@@ -73,7 +73,10 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     }
     let mut scripts: HashMap<String, Option<(&Source, String)>> = HashMap::default();
     let mut reads = Vec::new();
-    let asks = |text: &str| memmem::find(text.as_bytes(), b"wf:actionData(").is_some();
+    let asks = |text: &str| {
+        let mut calls = memchr::memchr_iter(b'(', text.as_bytes());
+        calls.any(|at| text.as_bytes()[..at].ends_with(b"wf:actionData"))
+    };
     for (_, text) in facts.texts().iter().filter(|(_, text)| asks(&text.text)) {
         for (action, key, range) in keys(&text.text) {
             reads.push((action.to_owned(), key.to_owned(), text.source(range)));

@@ -488,8 +488,13 @@ fn plain(name: &str) -> String {
 
 /// Whether the first part of a path is the name node.
 fn is_name_node(part: &str) -> bool {
-    let plain = part.trim_start_matches("${").trim_end_matches('}').replace(['_', '-', '.'], "");
-    part.starts_with("${") && plain.to_ascii_lowercase().ends_with("namenode")
+    let Some(name) = part.strip_prefix("${") else { return false };
+    let letters = name.trim_end_matches('}').bytes().rev();
+    let mut letters = letters.filter(|byte| !matches!(byte, b'_' | b'-' | b'.'));
+    "namenode"
+        .bytes()
+        .rev()
+        .all(|byte| letters.next().is_some_and(|letter| letter.eq_ignore_ascii_case(&byte)))
 }
 
 /// Whether the tree has a file or a folder of this name.

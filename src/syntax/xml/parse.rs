@@ -73,6 +73,11 @@ fn met(text: &str) -> Option<(Met, usize)> {
         (b'<', None | Some(b'!' | b'?')) | (b'&', _) => {}
         (b'<', Some(second)) => {
             let met = if *second == b'/' { Met::EndTag } else { Met::StartTag };
+            // A fast path for tags without attributes.
+            let name = bytes[1..].iter().take_while(|byte| is_name_byte(**byte)).count();
+            if bytes.get(1 + name) == Some(&b'>') {
+                return Some((met, name + 2));
+            }
             let end = ElementParser::Outside.feed(bytes)?;
             return Some((met, end + 1));
         }
