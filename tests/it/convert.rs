@@ -618,6 +618,10 @@ pub(crate) fn schedules(folder: &Path, from: &str) -> BTreeMap<String, Vec<Strin
         "0/20 3,15 * * *",
         "30 4 * * 2-6",
         "0 0 1 * ?",
+        "55 23 L * ?",
+        "0 6 ? * 6L",
+        "0 6 ? * FRI#3",
+        "0 6 ? * L",
     ];
     let zones = ["UTC", "America/Los_Angeles", "Europe/Berlin", "IST"];
     let starts =

@@ -24,6 +24,7 @@
 
 use crate::convert::{airflow, convert, shown, texts_below, written};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -411,4 +412,42 @@ print(oozie.nominal_time({'dag_run': by_hand}), oozie.nominal_time({'dag_run': p
         let said = String::from_utf8_lossy(&done.stdout);
         assert_eq!(said.lines().last(), Some("2026-03-01T07:05Z 2026-03-01T06:05Z"), "{said}");
     }
+}
+
+/// With cron, a server moves a run by an hour if it comes a day or more after the previous one, at another time of the year.
+#[test]
+fn only_runs_of_cron_that_a_server_may_move_differ() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (name, frequency, zone, end) in [
+        ("hourly", "0 * * * *", "America/New_York", "2027-01-01T00:00Z"),
+        ("winter", "0 5 * * *", "America/New_York", "2026-03-01T00:00Z"),
+        ("daily", "0 5 * * *", "America/New_York", "2026-04-01T00:00Z"),
+        ("weekdays", "0/20 8-18 * * 2-6", "America/New_York", "2026-04-01T00:00Z"),
+        ("utc", "0 5 * * *", "UTC", "2027-01-01T00:00Z"),
+        ("last", "55 23 L * ?", "UTC", "2027-01-01T00:00Z"),
+        ("near", "55 23 15W * ?", "UTC", "2027-01-01T00:00Z"),
+    ] {
+        let text = format!(
+            "<coordinator-app name='{name}' frequency='{frequency}' start='2026-01-01T00:00Z' end='{end}' timezone='{zone}' xmlns='uri:oozie:coordinator:0.4'><action><workflow><app-path>/x</app-path></workflow></action></coordinator-app>"
+        );
+        written(folder.path(), &format!("{name}/coordinator.xml"), &text);
+    }
+    let report = folder.path().join("report.json");
+    convert(&[&shown(folder.path()), "--report", &shown(&report)]);
+    let text = std::fs::read_to_string(report).expect("a report");
+    let report: Value = serde_json::from_str(&text).expect("JSON");
+    let mut outcomes = BTreeMap::new();
+    for application in report["applications"].as_array().expect("a list") {
+        let path = Path::new(application["path"].as_str().expect("a path"));
+        let name = path.parent().and_then(Path::file_name).expect("a folder");
+        let entries = application["constructs"].as_array().expect("a list");
+        let of = |entry: &&Value| entry["construct"] == "coordinator.@frequency";
+        let outcome = entries.iter().find(of).map(|entry| entry["outcome"].clone());
+        outcomes.insert(name.to_string_lossy().into_owned(), outcome.expect("a frequency"));
+    }
+    let expected = json!({
+        "daily": "approximate", "hourly": "exact", "last": "exact", "near": "none",
+        "utc": "exact", "weekdays": "approximate", "winter": "exact",
+    });
+    assert_eq!(json!(outcomes), expected);
 }

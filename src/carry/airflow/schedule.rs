@@ -201,22 +201,82 @@ fn stepped(from: i64, step: i64, last: i64) -> String {
 }
 
 fn of_cron(schedule: &Schedule, cron: &Cron, first: Instant) -> Result<Timetable, String> {
-    let cron = unix(cron)?;
-    let differs = (!schedule.zone.is_fixed()).then(|| {
-        "a server shifts some runs by an hour while its clock differs from UTC by another amount than at the start"
-            .to_owned()
-    });
-    let value = cron_call(&cron, "UTC");
+    let value = cron_call(&croniter(cron)?, "UTC");
+    let differs = shift(schedule, cron).map(str::to_owned);
     Ok(Timetable { value, is_own: false, first, differs })
+}
+
+/// Returns how the runs of a server differ from the times of a cron expression, if they can. A server moves a run that
+/// comes a day or more after the previous one by the difference between daylight saving then and at the start.
+pub(in crate::carry) fn shift(schedule: &Schedule, cron: &Cron) -> Option<&'static str> {
+    /// The number of times after which the search ends with a yes: about eleven years of hours.
+    const MOST: usize = 100_000;
+    const SHIFTED: &str = "a server shifts some runs by an hour while its clock differs from UTC by another amount than at the start";
+    if schedule.zone.is_fixed() {
+        return None;
+    }
+    let mut before = schedule.start.plus_minutes(-1);
+    for _ in 0..MOST {
+        let due = cron.next_after(before, schedule.processing).ok()?;
+        if due >= schedule.end {
+            return None;
+        }
+        if due.0 - before.0 >= 86_400 && schedule.cron_shift_seconds(due) != 0 {
+            return Some(SHIFTED);
+        }
+        before = due;
+    }
+    Some(SHIFTED)
+}
+
+/// Converts a cron expression of Quartz to one of `croniter`, which also knows the last day of a month (`L`), and the
+/// n-th and the last of a weekday in a month (`5#3`, `L5`).
+pub(in crate::carry) fn croniter(cron: &Cron) -> Result<String, String> {
+    let text = cron.text();
+    let fields: Vec<&str> = text.split_whitespace().collect();
+    let [minute, hour, day, month, weekday] = fields[..] else { return unix(cron) };
+    let is_any = |field: &str| field == "*" || field == "?";
+    let (day, weekday) = match (day, in_month(weekday)) {
+        ("L", _) if is_any(weekday) => ("L", "*".to_owned()),
+        (day, Some(weekday)) if is_any(day) => ("*", weekday),
+        _ => return unix(cron),
+    };
+    let [minute, hour, _, month, _] = fields_of_unix(text, [minute, hour, "*", month, "*"])?;
+    Ok([&minute, &hour, day, &month, &weekday].join(" "))
+}
+
+/// Converts the n-th or the last of a weekday in a month; a lone `L` is a Saturday.
+fn in_month(weekday: &str) -> Option<String> {
+    const DAYS: [&str; 7] = ["SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"];
+    // Sunday is 1 for Quartz, and 0 for cron.
+    let number = |day: &str| {
+        let named = DAYS.iter().position(|name| day.eq_ignore_ascii_case(name));
+        named.or_else(|| {
+            day.parse().ok().filter(|day| (1..=7).contains(day)).map(|day: usize| day - 1)
+        })
+    };
+    if let Some((day, nth)) = weekday.split_once('#') {
+        let is_nth = nth.parse().is_ok_and(|nth: u8| (1..=5).contains(&nth));
+        return number(day).filter(|_| is_nth).map(|day| format!("{day}#{nth}"));
+    }
+    match weekday.strip_suffix('L')? {
+        "" => Some("6".to_owned()),
+        day => Some(format!("L{}", number(day)?)),
+    }
 }
 
 /// Converts a cron expression of Quartz to one of Unix.
 pub(in crate::carry) fn unix(cron: &Cron) -> Result<String, String> {
     let text = cron.text();
     let fields: Vec<&str> = text.split_whitespace().collect();
-    let [minute, hour, day, month, weekday] = fields[..] else {
+    let Ok(fields) = <[&str; 5]>::try_from(fields.as_slice()) else {
         return Err(format!("`{text}` does not have five fields"));
     };
+    Ok(fields_of_unix(text, fields)?.join(" "))
+}
+
+fn fields_of_unix(text: &str, fields: [&str; 5]) -> Result<[String; 5], String> {
+    let [minute, hour, day, month, weekday] = fields;
     let odd = |field: &str| {
         field.contains(['L', 'W', '#'])
             && !field.chars().all(|c| c.is_ascii_alphabetic() || c == ',' || c == '-')
@@ -244,12 +304,31 @@ pub(in crate::carry) fn unix(cron: &Cron) -> Result<String, String> {
         });
         parts.collect::<Vec<_>>().join(",").replace('?', "*")
     };
-    let fields = [
+    Ok([
         plain(minute, "59"),
         plain(hour, "23"),
         plain(day, "31"),
         plain(month, "12"),
         plain(&weekday, "6"),
-    ];
-    Ok(fields.join(" "))
+    ])
+}
+
+/// Writes `?` for the day field that a cron expression of Oozie leaves open, as Quartz wants it.
+pub(in crate::carry) fn quartz(cron: &Cron, reader: &str) -> Result<[String; 5], String> {
+    let text = cron.text();
+    let fields: Vec<&str> = text.split_whitespace().collect();
+    let Ok([minute, hour, day, month, weekday]) = <[&str; 5]>::try_from(fields.as_slice()) else {
+        return Err(format!("`{text}` does not have five fields"));
+    };
+    let is_any = |field: &str| field == "*" || field == "?";
+    let (day, weekday) = match (is_any(day), is_any(weekday)) {
+        (_, true) => (if day == "?" { "*" } else { day }, "?"),
+        (true, false) => ("?", weekday),
+        _ => {
+            return Err(format!(
+                "{reader} accepts days of the month or of the week, but `{text}` has both"
+            ));
+        }
+    };
+    Ok([minute, hour, day, month, weekday].map(str::to_owned))
 }

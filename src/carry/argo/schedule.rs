@@ -1,6 +1,6 @@
 //! The schedule of a coordinator as the schedules of a `CronWorkflow`.
 
-use crate::carry::airflow::schedule::{unix, usual, zone_of};
+use crate::carry::airflow::schedule::{shift, unix, usual, zone_of};
 use ankus_lang::coordinator::Definition;
 use ankus_lang::time::{EndOf, Frequency, Instant, Unit};
 use std::collections::BTreeMap;
@@ -25,9 +25,7 @@ pub(in crate::carry) fn times(definition: &Definition) -> Result<Times, String> 
         Frequency::Cron(cron) => Ok(Times {
             crons: vec![unix(cron)?],
             zone: "UTC".to_owned(),
-            differs: (!schedule.zone.is_fixed()).then_some(
-                "a server shifts some runs by an hour while its clock differs from UTC by another amount than at the start",
-            ),
+            differs: shift(schedule, cron),
         }),
         Frequency::Every { count, unit, end_of } => {
             if let Some((cron, in_zone)) = usual(schedule, *count, *unit, *end_of, first) {
@@ -41,7 +39,11 @@ pub(in crate::carry) fn times(definition: &Definition) -> Result<Times, String> 
             };
             let divides = minutes > 0 && 1440 % minutes == 0 && *end_of == EndOf::None;
             match divides {
-                true => Ok(Times { crons: of_day(first, minutes), zone: "UTC".to_owned(), differs: None }),
+                true => Ok(Times {
+                    crons: of_day(first, minutes),
+                    zone: "UTC".to_owned(),
+                    differs: None,
+                }),
                 false => Err("no cron expressions match these times".to_owned()),
             }
         }

@@ -2,7 +2,7 @@
 
 use super::Printer;
 use super::expression::{READ, is_sheltered, printed};
-use crate::carry::airflow::Coordinated;
+use crate::carry::airflow::{Coordinated, schedule};
 use crate::carry::argo::schedule::times;
 use crate::carry::coordinates::{Coordinates, configuration, coordinate};
 use crate::carry::ledger::Outcome;
@@ -13,6 +13,7 @@ use crate::ir::coordinator::Coordinator;
 use crate::source::Span;
 use ankus_lang::coordinator::{Definition, Execution};
 use ankus_lang::el::Phase;
+use ankus_lang::time::Frequency;
 
 const BY_HAND: &str =
     "start the job by an external scheduler that passes `nominal_time` and `nominal_date`";
@@ -30,10 +31,16 @@ impl<'a> Coordinates<'a> for Printer<'a> {
     }
 
     fn times(&mut self, coordinator: &Coordinator, definition: &Definition) {
-        let found = times(definition).and_then(|times| match &times.crons[..] {
-            [cron] => Ok((quartz(cron)?, times.zone.clone(), times.differs)),
-            _ => Err("no single cron expression matches these times".to_owned()),
-        });
+        let found = match &definition.schedule.frequency {
+            Frequency::Cron(cron) => schedule::quartz(cron, "Quartz").map(|fields| {
+                let differs = schedule::shift(&definition.schedule, cron);
+                (format!("0 {}", fields.join(" ")), "UTC".to_owned(), differs)
+            }),
+            Frequency::Every { .. } => times(definition).and_then(|times| match &times.crons[..] {
+                [cron] => Ok((quartz(cron)?, times.zone.clone(), times.differs)),
+                _ => Err("no single cron expression matches these times".to_owned()),
+            }),
+        };
         for scalar in [&coordinator.frequency, &coordinator.timezone, &coordinator.unit] {
             let Some(scalar) = scalar else { continue };
             match &found {

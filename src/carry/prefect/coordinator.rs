@@ -5,7 +5,7 @@ use super::{Printer, flow_name};
 use crate::carry::airflow::Coordinated;
 use crate::carry::airflow::coordinator::{dataset, logic};
 use crate::carry::airflow::python::{Value, identifier, quoted};
-use crate::carry::airflow::schedule::{unix, usual, written, zone_of};
+use crate::carry::airflow::schedule::{croniter, shift, usual, written, zone_of};
 use crate::carry::coordinates::{Coordinates, configuration, coordinate};
 use crate::carry::ledger::Outcome;
 use crate::carry::{claims, instances, missing};
@@ -296,10 +296,8 @@ fn times(definition: &Definition) -> Result<Times, String> {
     };
     let (count, unit, end_of) = match &schedule.frequency {
         Frequency::Cron(cron) => {
-            let differs = (!schedule.zone.is_fixed()).then_some(
-                "a server shifts some runs by an hour while its clock differs from UTC by another amount than at the start",
-            );
-            return Ok(Times { schedule: of_cron(&unix(cron)?, "UTC"), differs });
+            let schedule_of = of_cron(&croniter(cron)?, "UTC");
+            return Ok(Times { schedule: schedule_of, differs: shift(schedule, cron) });
         }
         Frequency::Every { count, unit, end_of } => (*count, *unit, *end_of),
     };

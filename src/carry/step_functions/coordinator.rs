@@ -4,7 +4,7 @@ use super::expression::{Kind, Text, month_start, months, picture, quoted};
 use super::states::Machine;
 use super::{Printer, template::Schedule};
 use crate::carry::airflow::Coordinated;
-use crate::carry::airflow::schedule::{usual, written, zone_of};
+use crate::carry::airflow::schedule::{quartz, shift, usual, written, zone_of};
 use crate::carry::commands::{Command, Commands};
 use crate::carry::coordinates::{Coordinates, configuration, coordinate};
 use crate::carry::instances::current;
@@ -15,7 +15,7 @@ use crate::ir::coordinator::Coordinator;
 use crate::source::Span;
 use ankus_lang::coordinator::{DataEvent, Definition, Execution, Instances};
 use ankus_lang::el::Phase;
-use ankus_lang::time::{Cron, EndOf, Frequency, Instant, Unit};
+use ankus_lang::time::{EndOf, Frequency, Instant, Unit};
 use serde_json::json;
 
 /// The state of skipped runs.
@@ -266,10 +266,12 @@ fn expression(definition: &Definition) -> Result<(String, String), String> {
         first.ok_or_else(|| "it has no nominal time between its start and its end".to_owned())?;
     match &schedule.frequency {
         Frequency::Cron(cron) => {
-            if !schedule.zone.is_fixed() {
-                return Err("a server shifts some runs by an hour while its clock differs from UTC by another amount than at the start".to_owned());
+            if let Some(why) = shift(schedule, cron) {
+                return Err(why.to_owned());
             }
-            Ok((of_cron(cron)?, "UTC".to_owned()))
+            // Sunday is 1 in both.
+            let fields = quartz(cron, "EventBridge")?;
+            Ok((format!("cron({} *)", fields.join(" ")), "UTC".to_owned()))
         }
         Frequency::Every { count, unit, end_of } => {
             if let Some((cron, in_zone)) = usual(schedule, *count, *unit, *end_of, first) {
@@ -313,26 +315,6 @@ fn from_unix(cron: &str) -> String {
         None => (day.to_owned(), "?".to_owned()),
     };
     format!("cron({} {} {day} {month} {weekday} *)", step(minute), step(hour))
-}
-
-/// Converts a cron expression of Oozie to one of EventBridge; Sunday is 1 in both.
-fn of_cron(cron: &Cron) -> Result<String, String> {
-    let text = cron.text();
-    let fields: Vec<&str> = text.split_whitespace().collect();
-    let [minute, hour, day, month, weekday] = fields[..] else {
-        return Err(format!("`{text}` does not have five fields"));
-    };
-    let is_any = |field: &str| field == "*" || field == "?";
-    let (day, weekday) = match (is_any(day), is_any(weekday)) {
-        (_, true) => (if day == "?" { "*" } else { day }, "?"),
-        (true, false) => ("?", weekday),
-        _ => {
-            return Err(format!(
-                "EventBridge accepts days of the month or of the week, but `{text}` has both"
-            ));
-        }
-    };
-    Ok(format!("cron({minute} {hour} {day} {month} {weekday} *)"))
 }
 
 /// Returns JSONata for the list of URIs of an event.
