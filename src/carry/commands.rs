@@ -4,6 +4,7 @@
 //! runs and in which language its texts are written.
 
 use super::airflow::expression::shell_quoted;
+use super::airflow::launcher;
 use super::ledger::{Ledger, Outcome};
 use super::places::{self, Known};
 use super::text::{self, Part, Text};
@@ -369,6 +370,11 @@ pub(super) trait Commands {
         if let Some(known) = name.known()
             && (known.starts_with("oozie.") || known.contains(".launcher."))
         {
+            // That there is no launcher is reported for the action.
+            if known.strip_prefix("oozie.launcher.").is_some_and(launcher::sets_place) {
+                self.ledger().whole(property.span, Outcome::Exact, "", "");
+                return None;
+            }
             self.ledger().whole(property.span, Outcome::Approximate, Self::PLACE, Self::REMEDY);
             return None;
         }

@@ -54,18 +54,22 @@ fn where_a_launcher_runs_says_nothing_of_the_jobs_that_it_starts() {
     let (dag, ledger) = converted(&[&hive], "");
     assert!(!dag.contains("oozie.launcher"), "{dag}");
     assert_eq!(outcome(&ledger, "hive.configuration.property"), "exact");
-    // The program of a shell action runs in the launcher itself, with the launcher's resources.
-    let shell =
-        format!("<shell xmlns='uri:oozie:shell-action:0.3'>{cluster}{QUEUE}<exec>x</exec></shell>");
-    let (_, ledger) = converted(&[&shell], "");
-    assert_eq!(outcome(&ledger, "shell.configuration.property"), "approximate");
+    // The program of a shell action runs in the launcher itself, with the launcher's resources, but needs no queue.
+    let memory = QUEUE.replace("mapred.job.queue.name", "mapreduce.map.memory.mb");
+    for (set, expected) in [(QUEUE, "exact"), (&*memory, "approximate")] {
+        let shell = format!(
+            "<shell xmlns='uri:oozie:shell-action:0.3'>{cluster}{set}<exec>x</exec></shell>"
+        );
+        let (_, ledger) = converted(&[&shell], "");
+        assert_eq!(outcome(&ledger, "shell.configuration.property"), expected);
+    }
     // A setting that all actions share is rated for the worst of them.
     let plain = |kind: &str| {
         hive.replace(QUEUE, "")
             .replace("hive", kind)
             .replace("<query>select 1</query>", "<exec>x</exec>")
     };
-    let global = format!("<global>{cluster}{QUEUE}</global>");
+    let global = format!("<global>{cluster}{memory}</global>");
     let (_, ledger) = converted(&[&hive.replace(QUEUE, "")], &global);
     assert_eq!(outcome(&ledger, "global.configuration.property"), "exact");
     let shell = plain("shell").replace(":0.5", ":0.3");
@@ -259,19 +263,26 @@ fn what_is_said_to_a_launcher_reaches_the_program_that_it_runs() {
     let told = ledger.iter().filter(|(construct, ..)| construct == "workflow.action.java");
     let told: Vec<&str> = told.map(|(_, _, outcome)| outcome.as_str()).collect();
     assert_eq!(told, ["approximate", "exact"]);
-    // In which queue it runs is of no use where there is none; of a tool that starts a job that says nothing of the job.
-    let queue =
-        format!("<configuration>{}</configuration>", property("mapred.job.queue.name", "q"));
-    let java = format!(
-        "<java><job-tracker>rm</job-tracker><name-node>nn</name-node>{queue}<main-class>M</main-class></java>"
-    );
-    let (_, ledger) = converted(&[&java], "");
-    assert_eq!(outcome(&ledger, "java.configuration.property.value"), "approximate");
-    let pig = format!(
-        "<pig><job-tracker>rm</job-tracker><name-node>nn</name-node>{queue}<script>a.pig</script></pig>"
-    );
-    let (_, ledger) = converted(&[&pig], "");
-    assert_eq!(outcome(&ledger, "pig.configuration.property.value"), "exact");
+    let shell = "<shell xmlns='uri:oozie:shell-action:0.3'><job-tracker>rm</job-tracker><name-node>nn</name-node><exec>a.sh</exec></shell>";
+    let (_, ledger) = converted(&[shell], "");
+    assert_eq!(outcome(&ledger, "action.shell"), "approximate");
+    // In which queue it runs is of no use where there is none. Its memory is that of the program, if it does the work
+    // itself; if it starts a job, that says nothing of the job.
+    for (name, of_java) in
+        [("mapred.job.queue.name", "exact"), ("mapreduce.map.memory.mb", "approximate")]
+    {
+        let set = format!("<configuration>{}</configuration>", property(name, "9"));
+        let java = format!(
+            "<java><job-tracker>rm</job-tracker><name-node>nn</name-node>{set}<main-class>M</main-class></java>"
+        );
+        let (_, ledger) = converted(&[&java], "");
+        assert_eq!(outcome(&ledger, "java.configuration.property.value"), of_java, "{name}");
+        let pig = format!(
+            "<pig><job-tracker>rm</job-tracker><name-node>nn</name-node>{set}<script>a.pig</script></pig>"
+        );
+        let (_, ledger) = converted(&[&pig], "");
+        assert_eq!(outcome(&ledger, "pig.configuration.property.value"), "exact", "{name}");
+    }
 }
 
 /// The tasks of a job find its jars, files and archives beside them, as a server ships them.

@@ -303,6 +303,11 @@ impl Printer<'_> {
             self.files(body, &mut lines);
         }
         self.claim_empty(body);
+        if matches!(self.work, Work::Java | Work::Program) && !self.has_said_place {
+            // The difference applies to every program that a launcher runs and is reported once.
+            self.has_said_place = true;
+            self.differs(body.tag, self.place, self.remedy);
+        }
         if !matches!(body.details, Details::Fs { .. }) {
             self.environment(body, &mut lines);
         }
@@ -378,13 +383,6 @@ impl Printer<'_> {
                     options.push_str(&self.java_options(opts));
                 }
                 let class = self.word(main_class.as_deref()).unwrap_or_default();
-                // The difference applies to every program that a launcher runs and is reported once.
-                let outcome = match self.has_said_place {
-                    true => Outcome::Exact,
-                    false => Outcome::Approximate,
-                };
-                self.has_said_place = true;
-                self.ledger.claim(body.tag, outcome, self.place, self.remedy);
                 let lib = self.application_folder().then(Text::literal("/lib/*.jar"));
                 lines.push(format!("hdfs dfs -get -f {} . || true", lib.jinja()));
                 format!("java -cp \"./*:$(hadoop classpath)\"{options} {class}{arguments}")

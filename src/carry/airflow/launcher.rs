@@ -52,14 +52,19 @@ impl Printer<'_> {
         if name == "oozie.action.external.stats.write" && !self.tree.text().contains("hadoop:") {
             return Some("a server keeps counters for expressions, but no expression reads them");
         }
+        if name == NO_DEFAULTS {
+            return Some("a server no longer reads it");
+        }
         let told = name.strip_prefix("oozie.launcher.")?;
         let is_met = match self.work {
             Work::Server => true,
-            Work::Jobs => RESOURCES.contains(&told),
+            Work::Jobs => sets_place(told) || sets_size(told),
             Work::Java => {
-                JAVA_OPTIONS.contains(&told) || USER_FIRST.contains(&told) && value == "true"
+                sets_place(told)
+                    || JAVA_OPTIONS.contains(&told)
+                    || USER_FIRST.contains(&told) && value == "true"
             }
-            Work::Program => false,
+            Work::Program => sets_place(told),
         };
         let is_variable = ENVIRONMENT.contains(&told) && variables(value).is_some();
         (is_met || is_variable).then_some("")
@@ -71,9 +76,9 @@ impl Printer<'_> {
         for (name, span, value) in &launcher.settings {
             let is_met = match (self.work, &**name) {
                 (Work::Server, _) => true,
-                (Work::Jobs, name) => RESOURCES.contains(&name),
+                (Work::Jobs, name) => sets_place(name) || sets_size(name),
                 (Work::Java, "java-opts") => has_command,
-                _ => false,
+                (_, name) => sets_place(name),
             };
             let is_variable = &**name == "env" && variables(value.as_str().trim()).is_some();
             let is_met = is_met || has_command && is_variable;
@@ -165,27 +170,45 @@ const USER_FIRST: [&str; 3] = [
     "mapreduce.job.user.classpath.first",
 ];
 
-/// Properties that only determine where a launcher runs and with which resources. Those that change its behavior, such
-/// as JVM options, variables or the order of its classes, are not listed.
-const RESOURCES: [&str; 20] = [
+/// Whether a setting only determines where a launcher runs in a cluster, and who may see it. It changes nothing in what the
+/// launcher starts, so that it has no effect where there is no launcher.
+pub(in crate::carry) fn sets_place(name: &str) -> bool {
+    PLACE.contains(&name)
+}
+
+/// Whether a setting only determines the resources of a launcher. They matter if the launcher itself does the work.
+fn sets_size(name: &str) -> bool {
+    SIZE.contains(&name)
+}
+
+/// A property of Hive actions that servers no longer read.
+const NO_DEFAULTS: &str = "oozie.hive.defaults";
+
+/// Settings of queues, priorities and access, without the prefix `oozie.launcher.`, and parts of a `<launcher>` element.
+const PLACE: [&str; 12] = [
     "mapred.job.queue.name",
     "mapreduce.job.queuename",
     "mapred.queue.name",
     "mapred.fairscheduler.pool",
     "mapred.job.priority",
     "mapreduce.job.priority",
+    "mapreduce.job.acl-view-job",
+    "mapreduce.job.acl-modify-job",
+    "queue",
+    "priority",
+    "view-acl",
+    "modify-acl",
+];
+
+/// Settings of memory and processors. Those that change the behavior of a launcher, such as JVM options, variables or the
+/// order of its classes, are not listed.
+const SIZE: [&str; 8] = [
     "mapred.job.map.memory.mb",
     "mapred.map.memory.mb",
     "mapreduce.map.memory.mb",
     "mapreduce.map.cpu.vcores",
     "yarn.app.mapreduce.am.resource.mb",
     "yarn.app.mapreduce.am.resource.cpu-vcores",
-    "mapreduce.job.acl-view-job",
-    "mapreduce.job.acl-modify-job",
     "memory.mb",
     "vcores",
-    "queue",
-    "priority",
-    "view-acl",
-    "modify-acl",
 ];

@@ -11,7 +11,7 @@ mod deadlines;
 pub mod expression;
 mod file;
 mod flow;
-mod launcher;
+pub(in crate::carry) mod launcher;
 mod map_reduce;
 mod operators;
 pub mod python;
