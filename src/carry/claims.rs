@@ -373,10 +373,7 @@ pub(super) fn flow(
             ledger.whole(property.span, Outcome::Exact, "", "");
         }
     }
-    for credential in &workflow.credentials {
-        let (reason, remedy) = credentials;
-        ledger.whole(credential.span, Outcome::Approximate, reason, remedy);
-    }
+    self::credentials(ledger, workflow, credentials);
     if let Some(global) = &workflow.global {
         if workflow.actions().next().is_none() {
             ledger.whole(global.span, Outcome::Exact, "no action uses it", "");
@@ -388,6 +385,25 @@ pub(super) fn flow(
     }
     self::global(ledger, workflow, (around, properties));
     starters(ledger, analysis, around);
+}
+
+/// Claims the credentials of a workflow. One that no action names has no effect.
+pub(super) fn credentials(
+    ledger: &mut Ledger,
+    workflow: &Workflow,
+    (reason, remedy): (&str, &str),
+) {
+    let names = |cred: &str, name: &str| {
+        cred.contains("${") || cred.split(',').any(|one| one.trim() == name)
+    };
+    for credential in &workflow.credentials {
+        let mut named = workflow.actions().filter_map(|(_, _, action)| action.cred.as_ref());
+        if named.any(|cred| names(cred.as_str(), &credential.name.text)) {
+            ledger.whole(credential.span, Outcome::Approximate, reason, remedy);
+        } else {
+            ledger.whole(credential.span, Outcome::Exact, UNUSED, "");
+        }
+    }
 }
 
 /// Reports what the actions of this workflow get only from a server: settings of workflows that are not converted with

@@ -4,9 +4,9 @@
 //! [`handed_down`] computes the [`Around`] of each workflow of a conversion. `shared` returns the body of an action
 //! with all these settings merged in, as a server merges them.
 
-use super::commands;
+use super::{commands, resolve as resolve_all};
 use crate::ir::Scalar;
-use crate::ir::workflow::{Body, Details, Launcher, Property, Workflow};
+use crate::ir::workflow::{Body, Credential, Details, Launcher, Property, Workflow};
 use crate::passes::resolve;
 use crate::settings::secrets::Secrets;
 use crate::source::{Slice, Span};
@@ -182,7 +182,11 @@ fn missing(handed: &Global, known: Option<&Global>) -> Vec<String> {
 }
 
 /// Returns an action with the settings of `<global>` and those of files that are available.
-pub(super) fn shared(workflow: &Workflow, body: &Body, around: &Around) -> Body {
+pub(super) fn shared(
+    workflow: &Workflow,
+    body: &Body,
+    (around, properties): (&Around, &BTreeMap<String, String>),
+) -> Body {
     let mut body = body.clone();
     let place = body.tag;
     let mut files = Vec::new();
@@ -228,9 +232,36 @@ pub(super) fn shared(workflow: &Workflow, body: &Body, around: &Around) -> Body 
     files.retain(|file| !is_own(file));
     body.job_xml.splice(0..0, files);
     read_files(&mut body, around);
+    name_principal(workflow, &mut body, properties);
     // A server ignores properties without a name.
     body.configuration.retain(|property| !is_nameless(property));
     body
+}
+
+/// Adds the principal of HiveServer2 to the address that a `hive2` action connects to. On a server the action has a token
+/// that its credential gets with this principal; a client with a Kerberos ticket has to name it.
+fn name_principal(workflow: &Workflow, body: &mut Body, properties: &BTreeMap<String, String>) {
+    let own = workflow.actions().find(|(_, _, action)| {
+        action.body.as_ref().is_some_and(|other| other.element == body.element)
+    });
+    let cred = own.and_then(|(_, _, action)| action.cred.as_deref());
+    let (Some(cred), Details::Hive { jdbc_url: Some(url), .. }) = (cred, &mut body.details) else {
+        return;
+    };
+    let is_named = |credential: &&Credential| {
+        cred.as_str().split(',').any(|name| name.trim() == &*credential.name.text)
+    };
+    let mut named = workflow.credentials.iter().filter(is_named).flat_map(|one| &one.properties);
+    let principal = named.find(|property| property.name.as_str() == "hive2.server.principal");
+    let principal = principal.and_then(|property| property.value.as_ref());
+    // The settings of a session follow the principal. An address that is not known may have both already.
+    let address = resolve_all(url.as_str(), properties);
+    let is_bare = !["${", "?", "#", "principal="].iter().any(|part| address.contains(part));
+    if let Some(principal) = principal.filter(|_| is_bare) {
+        let end = if address.ends_with(';') { "" } else { ";" };
+        let text = format!("{}{end}principal={}", url.as_str(), principal.as_str());
+        **url = Scalar::elsewhere(&text, url.span());
+    }
 }
 
 /// Whether a server ignores a property, because it has no name.

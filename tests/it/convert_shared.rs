@@ -305,3 +305,34 @@ fn a_secret_is_not_among_the_parameters_of_a_run() {
         "{report}"
     );
 }
+
+/// On a server, a credential gets a token for `hive2`; a client with a ticket has to name the principal.
+#[test]
+fn a_client_of_hive_names_the_principal_of_the_server() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let convert_with = |url: &str, cred: &str| {
+        let text = format!(
+            "<workflow-app name='w' xmlns='uri:oozie:workflow:0.5'><credentials><credential name='hs2' type='hive2'><property><name>hive2.server.principal</name><value>hive/_HOST@${{realm}}</value></property></credential></credentials><start to='a'/><action name='a'{cred}><hive2 xmlns='uri:oozie:hive2-action:0.1'><job-tracker>rm</job-tracker><name-node>nn</name-node><jdbc-url>{url}</jdbc-url><script>a.q</script></hive2><ok to='end'/><error to='end'/></action><end name='end'/></workflow-app>"
+        );
+        written(folder.path(), "workflow.xml", &text);
+        let (app, out) = (shown(&folder.path().join("workflow.xml")), folder.path().join("out"));
+        convert(&[
+            &app,
+            "-o",
+            &shown(&out),
+            "-D",
+            "url=jdbc:hive2://h:1/d;principal=x",
+            "-D",
+            "port=1",
+        ]);
+        std::fs::read_to_string(out.join("dags/w.py")).expect("a DAG")
+    };
+    let cred = " cred='hcat, hs2'";
+    let dag = convert_with("jdbc:hive2://h:${port}/d", cred);
+    let address = "beeline -u jdbc:hive2://h:{{ params.port | q }}'/d;principal=hive/_HOST@'{{ params.realm | q }} -n";
+    assert!(dag.contains(address), "{dag}");
+    for (url, cred) in [("jdbc:hive2://h:1/d", ""), ("${url}", cred), ("${other}", cred)] {
+        let dag = convert_with(url, cred);
+        assert!(!dag.contains("hive/_HOST@"), "{url}: {dag}");
+    }
+}

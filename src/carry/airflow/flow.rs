@@ -11,6 +11,12 @@ use crate::carry::{claims, idioms};
 use crate::ir::workflow::{Action, Details, NodeId, Shape, Workflow};
 use std::collections::{BTreeMap, BTreeSet};
 
+/// What differs for credentials, and what to do.
+const CREDENTIALS: (&str, &str) = (
+    "a server gets a token for the job; here a command uses the Kerberos ticket of the worker, and an operator its connection",
+    "give the worker a keytab (`airflow kerberos`), or put the credentials into the connection",
+);
+
 impl Printer<'_> {
     /// Claims nodes and transitions: the graph is the same by construction.
     pub(super) fn claim_flow(&mut self, analysis: &Analysis, tasks: &Tasks) {
@@ -53,11 +59,7 @@ impl Printer<'_> {
         for property in &workflow.parameters {
             self.ledger.whole(property.span, Outcome::Exact, "", "");
         }
-        for credential in &workflow.credentials {
-            let reason = "Airflow takes credentials from connections";
-            let remedy = "create a connection and, for Kerberos, a keytab for the worker";
-            self.ledger.whole(credential.span, Outcome::Approximate, reason, remedy);
-        }
+        claims::credentials(&mut self.ledger, workflow, CREDENTIALS);
         if let Some(global) = &workflow.global {
             if workflow.actions().next().is_none() {
                 self.ledger.whole(global.span, Outcome::Exact, "no action uses it", "");
@@ -238,8 +240,10 @@ impl Printer<'_> {
                     return (self.standard("empty", "EmptyOperator"), Vec::new());
                 }
                 let mut whole = Action::clone(action);
-                whole.body =
-                    action.body.as_ref().map(|body| shared(workflow, body, self.given.around));
+                whole.body = action
+                    .body
+                    .as_ref()
+                    .map(|body| shared(workflow, body, (self.given.around, self.given.properties)));
                 let (class, mut given) = self.operator(&whole);
                 let kind = whole.body.as_ref().map(|body| body.kind.to_string());
                 if let Some(pool) = kind.and_then(|kind| self.given.migration.pool(&kind)) {
@@ -352,8 +356,8 @@ impl Printer<'_> {
 
     fn retries(&mut self, action: &Action, given: &mut Vec<(String, Value)>) {
         if let Some(cred) = &action.cred {
-            let reason = "Airflow takes credentials from connections";
-            self.ledger.claim(cred.span(), Outcome::Approximate, reason, "make a connection");
+            let (reason, remedy) = CREDENTIALS;
+            self.ledger.claim(cred.span(), Outcome::Approximate, reason, remedy);
         }
         let Some(most) = &action.retry_max else { return };
         let known = claims::retries(&mut self.ledger, action, self.given.properties);

@@ -255,8 +255,10 @@ impl Printer<'_> {
                 let Some(action) = workflow.node(*id).action.as_deref() else {
                     return actions::Called::of("pass");
                 };
-                let body =
-                    action.body.as_ref().map(|body| shared(workflow, body, self.given.around));
+                let body = action
+                    .body
+                    .as_ref()
+                    .map(|body| shared(workflow, body, (self.given.around, self.given.properties)));
                 self.action(&graph.names[at], action, body.as_ref())
             }
         }

@@ -159,33 +159,36 @@ impl Printer<'_> {
     fn task(&mut self, graph: &mut Graph<'_>, at: TaskId, workflow: &Workflow) {
         let own = graph.keys[at].clone();
         let (depends, runs) = self.placed(graph, at);
-        let put = match &graph.tasks.list[at].does {
-            Does::Pass => pass(&own, depends, runs),
-            Does::Route(_, ok, error) => return self.route(graph, at, *ok, *error),
-            Does::Decide(id, targets) => {
-                return self.decision(graph, (at, *id, targets), workflow, (depends, runs));
-            }
-            Does::Kill(id) => {
-                let message = workflow.node(*id).message.as_deref();
-                let message = message.map(|message| self.say(message)).unwrap_or_default();
-                task(&own, depends, runs, program("fail", &[message]))
-            }
-            Does::Action(id) => {
-                let action = workflow.node(*id).action.as_deref();
-                let body = action.and_then(|action| action.body.as_ref());
-                match action.zip(body.map(|body| shared(workflow, body, self.given.around))) {
-                    None => pass(&own, depends, runs),
-                    Some((action, body)) => {
-                        let what = self.action(action, &body).unwrap_or_else(|why| {
-                            let what = Self::refused(&why);
-                            graph.refused.insert(at, why);
-                            what
-                        });
-                        task(&own, depends, runs, what)
+        let put =
+            match &graph.tasks.list[at].does {
+                Does::Pass => pass(&own, depends, runs),
+                Does::Route(_, ok, error) => return self.route(graph, at, *ok, *error),
+                Does::Decide(id, targets) => {
+                    return self.decision(graph, (at, *id, targets), workflow, (depends, runs));
+                }
+                Does::Kill(id) => {
+                    let message = workflow.node(*id).message.as_deref();
+                    let message = message.map(|message| self.say(message)).unwrap_or_default();
+                    task(&own, depends, runs, program("fail", &[message]))
+                }
+                Does::Action(id) => {
+                    let action = workflow.node(*id).action.as_deref();
+                    let body = action.and_then(|action| action.body.as_ref());
+                    match action.zip(body.map(|body| {
+                        shared(workflow, body, (self.given.around, self.given.properties))
+                    })) {
+                        None => pass(&own, depends, runs),
+                        Some((action, body)) => {
+                            let what = self.action(action, &body).unwrap_or_else(|why| {
+                                let what = Self::refused(&why);
+                                graph.refused.insert(at, why);
+                                what
+                            });
+                            task(&own, depends, runs, what)
+                        }
                     }
                 }
-            }
-        };
+            };
         graph.printed.push(put);
     }
 

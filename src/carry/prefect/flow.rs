@@ -126,8 +126,10 @@ impl Printer<'_> {
                 let Some(action) = node.action.as_deref() else {
                     return none("        pass\n".to_owned());
                 };
-                let body =
-                    action.body.as_ref().map(|body| shared(workflow, body, self.given.around));
+                let body = action
+                    .body
+                    .as_ref()
+                    .map(|body| shared(workflow, body, (self.given.around, self.given.properties)));
                 let (body, retries) = self.action(&dag_id(&node.name.text), action, body.as_ref());
                 ("None", body, retries)
             }

@@ -300,7 +300,8 @@ impl<'a> Printer<'a> {
         let node = workflow.node(id);
         let name = node.name.text.to_string();
         let body = node.action.as_ref().and_then(|action| action.body.as_ref());
-        let body = body.map(|body| shared(workflow, body, self.given.around));
+        let body =
+            body.map(|body| shared(workflow, body, (self.given.around, self.given.properties)));
         let known = body.as_ref().and_then(|body| self.action(&name, body));
         let mut state = known.unwrap_or_else(|| {
             let kind = body.map(|body| body.kind.to_string()).unwrap_or_default();
