@@ -9,6 +9,7 @@ mod joined;
 mod named;
 mod paths;
 mod prove;
+mod refused;
 mod told;
 mod turns;
 mod unset;
@@ -492,7 +493,9 @@ fn convert(
     }
     conversions.extend(converted);
     conversions.sort_by(|a, b| (&a.path, &a.name).cmp(&(&b.path, &b.name)));
-    Ok(Carried { conversions, units, joined })
+    let mut carried = Carried { conversions, units, joined };
+    refused::tell(&mut carried);
+    Ok(carried)
 }
 
 /// Loads a definition. If neither the command line nor the properties name the user, it is that of the target.

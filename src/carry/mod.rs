@@ -137,7 +137,7 @@ impl Target {
 }
 
 /// The beginning of the reason for a loss if a server refuses the definition.
-const REFUSED: &str = "a server refuses the ";
+pub const REFUSED: &str = "a server refuses the ";
 
 /// Why the nominal times and data of a coordinator are unknown.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -238,8 +238,8 @@ pub struct Conversion {
 impl Conversion {
     /// Returns the number of entries that are lost because a server refuses the definition, so that it never ran.
     pub fn count_refused(&self) -> usize {
-        let entries = self.entries.iter().map(|(_, entry)| entry);
-        entries.filter(|entry| entry.reason.starts_with(REFUSED)).count()
+        let lost = self.entries.iter().filter(|(_, entry)| entry.outcome == Outcome::None);
+        lost.filter(|(_, entry)| entry.reason.starts_with(REFUSED)).count()
     }
 
     /// Returns the number of entries with this outcome.

@@ -524,7 +524,7 @@ fn every_element_and_attribute_is_in_the_ledger() {
 /// Whether an entry states that a server refuses the text, by its schema or its graph.
 fn is_refused(entry: &Value) -> bool {
     let reason = entry["reason"].as_str().unwrap_or_default();
-    reason.starts_with("a server refuses the workflow:")
+    reason.starts_with("a server refuses the workflow")
         || reason == "a server refuses the coordinator with E0701"
 }
 
