@@ -436,7 +436,8 @@ fn convert(
         }
     }
     let ends = Ends::of(loaded.keys());
-    let mut gathering = Gathering { project, given, target, loaded, ends, used: BTreeSet::new() };
+    let (used, assumed) = (BTreeSet::new(), BTreeSet::new());
+    let mut gathering = Gathering { project, given, target, loaded, ends, used, assumed };
     let mut conversions = Vec::new();
     let mut units = gathering.of_bundles(&mut conversions)?;
     let coordinators = gathering.rest(FileKind::Coordinator);
@@ -494,6 +495,7 @@ fn convert(
     conversions.extend(converted);
     conversions.sort_by(|a, b| (&a.path, &a.name).cmp(&(&b.path, &b.name)));
     let mut carried = Carried { conversions, units, joined };
+    gathering.tell(&mut carried.conversions);
     refused::tell(&mut carried);
     Ok(carried)
 }
@@ -623,6 +625,8 @@ struct Gathering<'a> {
     ends: Ends,
     /// The files that are part of a unit already.
     used: BTreeSet<PathBuf>,
+    /// The displayed paths of coordinators whose workflow is only assumed to be the one beside them.
+    assumed: BTreeSet<String>,
 }
 
 impl Gathering<'_> {
@@ -651,6 +655,46 @@ impl Gathering<'_> {
             (fits && beside != absolute(&from.found.path) && looks.is_file(&beside))
                 .then_some(beside)
         })
+    }
+
+    /// Returns the workflow beside a coordinator that names a folder which is not among the files: one that is deployed
+    /// under another name. `own` is the path of the coordinator, if it is known.
+    fn assumed(&mut self, from: &Loaded, own: Option<&str>, uri: &str) -> Option<PathBuf> {
+        const FILE: &str = "workflow.xml";
+        let folder_of = |path: &str| {
+            let path = without_file_system(path.trim()).trim_end_matches('/').to_owned();
+            path.strip_suffix(".xml").map_or(path.clone(), |file| {
+                file.rsplit_once('/').map_or(String::new(), |(folder, _)| folder.to_owned())
+            })
+        };
+        let asked = folder_of(uri);
+        let last = asked.rsplit('/').next().unwrap_or_default();
+        let is_elsewhere = own.is_some_and(|own| folder_of(own) != asked);
+        let is_plain = !last.is_empty() && !last.contains(['$', '<']);
+        if is_elsewhere || !is_plain || !(uri.ends_with(FILE) || !uri.ends_with(".xml")) {
+            return None;
+        }
+        let beside = absolute(&from.found.path).parent()?.join(FILE);
+        let is_there =
+            self.loaded.get(&beside).is_some_and(|one| one.found.kind == FileKind::Workflow);
+        let mut folders = self.loaded.keys().filter_map(|path| path.parent()?.file_name());
+        if !is_there || folders.any(|folder| *folder == *last) {
+            return None;
+        }
+        self.assumed.insert(from.found.shown.clone());
+        Some(beside)
+    }
+
+    /// Reports the workflows that are only assumed.
+    fn tell(&self, conversions: &mut [Conversion]) {
+        for (path, entry) in conversions.iter_mut().flat_map(|one| &mut one.entries) {
+            let is_path = entry.construct == "coordinator.action.workflow.app-path";
+            if is_path && entry.outcome == Outcome::Exact && self.assumed.contains(path) {
+                entry.outcome = Outcome::Approximate;
+                "its folder is not among the converted files: the workflow beside the coordinator is used".clone_into(&mut entry.reason);
+                "check that it is the one that is deployed there".clone_into(&mut entry.remedy);
+            }
+        }
     }
 
     fn load(&mut self, path: &Path, kind: FileKind) -> miette::Result<Arc<Loaded>> {
@@ -753,7 +797,10 @@ impl Gathering<'_> {
         let known = definition.as_ref().ok();
         let uri = known.map(|definition| definition.app_path.clone()).or(written);
         let own = known.and_then(|known| check::resolved(&known.properties, PATHS[1]));
-        let file = uri.and_then(|uri| self.around(&loaded, own.as_deref(), &uri, "workflow.xml"));
+        let file = uri.and_then(|uri| {
+            let found = self.around(&loaded, own.as_deref(), &uri, "workflow.xml");
+            found.or_else(|| self.assumed(&loaded, own.as_deref(), &uri))
+        });
         let workflow = match file {
             Some(file) => {
                 self.used.insert(absolute(&file));

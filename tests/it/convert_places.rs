@@ -219,3 +219,28 @@ fn properties_without_a_name_are_left_out() {
         assert_eq!(report.matches("it has no name").count(), 6, "{target}: {report}");
     }
 }
+
+/// A coordinator whose workflow lies beside it here, and in a folder of another name on the cluster.
+#[test]
+fn the_workflow_beside_a_coordinator_may_be_deployed_under_another_name() {
+    const ASSUMED: &str = "the workflow beside the coordinator is used";
+    let folder = tempfile::tempdir().expect("a folder");
+    let put = |name: &str, text: &str| written(folder.path(), &format!("tree/{name}"), text);
+    let actions = action("go", &shell("go.sh", "go.sh"), "end");
+    put("jobs/workflow.xml", &workflow("load", &actions));
+    put("jobs/coordinator.xml", &coordinator("daily", "${nameNode}/apps/load/"));
+    let (dags, report) = carried(folder.path(), "airflow");
+    assert!(report.contains(ASSUMED) && !report.contains("## tree/jobs/workflow.xml"), "{report}");
+    assert!(dags.contains("go = ") && !dags.contains("trigger_dag_id"), "{dags}");
+    // One that is elsewhere is not confused with it.
+    for (name, text) in [
+        ("load/other.xml", workflow("other", &actions)),
+        ("jobs/job.properties", "oozie.coord.application.path=/apps/jobs\n".to_owned()),
+    ] {
+        put(name, &text);
+        let (dags, report) = carried(folder.path(), "airflow");
+        assert!(!report.contains(ASSUMED), "{name}: {report}");
+        assert!(dags.contains("trigger_dag_id=\"load\""), "{name}: {dags}");
+        std::fs::remove_file(folder.path().join("tree").join(name)).expect("it was written");
+    }
+}
