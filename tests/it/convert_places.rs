@@ -110,6 +110,14 @@ fn a_workflow_that_starts_itself_is_the_same_one() {
     }
     let (_, report) = carried(folder.path(), "databricks");
     assert!(report.contains("a job of Databricks cannot start itself"), "{report}");
+    // It may name its own file, beside the path of the application.
+    let again = actions.replace("${wf:appPath()}", "${wf:appPath()}/../round.xml");
+    written(folder.path(), "tree/rounds/round.xml", &workflow("round_${rest}", &again));
+    for properties in ["", "oozie.wf.application.path=hdfs://nn/apps/rounds/round.xml\n"] {
+        written(folder.path(), "tree/rounds/job.properties", properties);
+        let (dag, _) = carried(folder.path(), "airflow");
+        assert!(dag.contains("trigger_dag_id=\"round\""), "{properties}: {dag}");
+    }
 }
 
 #[test]

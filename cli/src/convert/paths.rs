@@ -137,13 +137,19 @@ fn started(unit: &Unit, loaded: &Loaded, calls: &[Call], names: &Named) -> BTree
         if let Some(rest) = uri.strip_prefix(OWN_FOLDER) {
             let folder = loaded.found.path.parent().unwrap_or(Path::new(""));
             let place = folder.join(rest.trim_matches('/'));
-            if let Some(name) = named(&place.join("workflow.xml")).or_else(|| named(&place)) {
-                started.insert(call.span, name);
-            }
+            // The path of an application may be that of its file.
+            let near = || named(&folder.join(rest.strip_prefix("/../")?.trim_matches('/')));
+            let name = named(&place.join("workflow.xml")).or_else(|| named(&place)).or_else(near);
+            started.extend(name.map(|name| (call.span, name)));
             continue;
         }
         let Some(uri) = told(&uri, &call.path, (&values, own.as_deref())) else { continue };
         let uri = without_file_system(&uri);
+        let is_same = |own: &str| plain(without_file_system(own)) == plain(uri);
+        if unit.coordinator.is_none() && own.as_deref().is_some_and(is_same) {
+            started.insert(call.span, unit.name.clone());
+            continue;
+        }
         let looks = Looks::into_tree(&loaded.found.tree, None);
         let found = loaded.application_around(looks, None, uri, "workflow.xml");
         let name = found.and_then(|file| named(&file));
@@ -158,6 +164,18 @@ fn started(unit: &Unit, loaded: &Loaded, calls: &[Call], names: &Named) -> BTree
         }
     }
     started
+}
+
+/// Removes the segments of a path that `..` takes back.
+fn plain(path: &str) -> String {
+    let mut segments: Vec<&str> = Vec::new();
+    for segment in path.split('/').filter(|segment| *segment != ".") {
+        match segment {
+            ".." => drop(segments.pop()),
+            segment => segments.push(segment),
+        }
+    }
+    segments.join("/")
 }
 
 /// Resolves a path with these properties, if they suffice; `written` is the path as written in the source.
