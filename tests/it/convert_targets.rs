@@ -395,3 +395,29 @@ pub(crate) const EXPRESSIONS: &[&str] = &[
     "${a eq \"it's (odd)\"}",
     "${(a eq '(') or (')' eq b)}",
 ];
+
+/// EventBridge gives a run what it cannot do without, from parameters of the template.
+#[test]
+fn scheduled_runs_have_their_secrets() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let workflow = "<workflow-app name='w' xmlns='uri:oozie:workflow:0.5'><start to='a'/><action name='a'><shell xmlns='uri:oozie:shell-action:0.3'><job-tracker>rm</job-tracker><name-node>nn</name-node><exec>a.sh</exec><argument>${db_password}</argument><argument>${day}</argument><argument>${mode}</argument><argument>${\"$\"}{HOME}</argument></shell><ok to='end'/><error to='end'/></action><end name='end'/></workflow-app>";
+    let coordinator = "<coordinator-app name='hourly' frequency='60' start='2026-03-01T00:00Z' end='2026-03-05T00:00Z' timezone='UTC' xmlns='uri:oozie:coordinator:0.4'><action><workflow><app-path>/apps/hourly</app-path></workflow></action></coordinator-app>";
+    written(folder.path(), "hourly/workflow.xml", workflow);
+    written(folder.path(), "hourly/coordinator.xml", coordinator);
+    written(folder.path(), "hourly/job.properties", "db_password=hush-1\nmode=full\n");
+    let out = folder.path().join("out");
+    let (tree, target) = (shown(&folder.path().join("hourly")), shown(&out));
+    convert(&[&tree, "-o", &target]);
+    let read = |path: &str| std::fs::read_to_string(out.join(path)).expect("a file");
+    let template = read("templates/hourly.yaml");
+    let input = "Input: !Sub '{\"nominalTime\": \"<aws.scheduler.scheduled-time>\", \"day\": \"${Inputday}\", \"db_password\": \"${Inputdbpassword}\"}'";
+    assert!(template.contains(input), "{template}");
+    let parameter = "  Inputdbpassword:\n    Type: String\n    Description: 'The parameter db_password of the runs, escaped as in JSON'\n    NoEcho: true\n";
+    assert!(template.contains(parameter) && !template.contains("Inputmode"), "{template}");
+    // A text that is no substitution does not look like one.
+    let machine = read("state-machines/hourly.asl.json");
+    assert!(
+        machine.contains("{% '\\\\u0024{HOME}' %}") && !machine.contains("${HOME}"),
+        "{machine}"
+    );
+}

@@ -115,7 +115,10 @@ impl Printer<'_> {
             let Some(scalar) = scalar else { continue };
             let text = self.say(scalar);
             let list = match text.known() {
-                Some(known) => json!(known.split(',').map(str::trim).collect::<Vec<_>>()),
+                Some(known) => {
+                    let all = known.split(',').map(str::trim);
+                    json!(all.filter(|address| !address.is_empty()).collect::<Vec<_>>())
+                }
                 None => json!(format!("{{% $map($split({}, ','), $trim)[] %}}", text.code())),
             };
             addresses.insert(name.to_owned(), list);

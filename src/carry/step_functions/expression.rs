@@ -21,8 +21,10 @@ const NUMBERS: &str =
 /// Returns a string literal of JSONata.
 pub fn quoted(text: &str) -> String {
     let mut out = String::from("'");
-    for c in text.chars() {
+    for (at, c) in text.char_indices() {
         match c {
+            // CloudFormation would take it for a substitution.
+            '$' if text[at + 1..].starts_with('{') => out.push_str("\\u0024"),
             // JSONata has no escape sequence for a single quote.
             '\'' => out.push_str("\\u0027"),
             '\\' => out.push_str("\\\\"),
@@ -58,8 +60,13 @@ impl Text {
                 let (first, rest) = text.split_at(text.chars().next().map_or(0, char::len_utf8));
                 format!("{{% {} & {} %}}", quoted(first), quoted(rest))
             }
-            // Parsers of the language reject plain texts that are empty or have several lines.
-            Some(text) if !text.is_empty() && !text.contains(['\n', '\r']) => text.to_owned(),
+            // Parsers of the language reject plain texts that are empty or have several lines. CloudFormation would take
+            // `${` for a substitution.
+            Some(text)
+                if !text.is_empty() && !text.contains(['\n', '\r']) && !text.contains("${") =>
+            {
+                text.to_owned()
+            }
             _ => format!("{{% {} %}}", self.code()),
         }
     }

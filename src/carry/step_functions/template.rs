@@ -1,6 +1,7 @@
 //! The CloudFormation template that creates a state machine and the schedules that start it.
 
 use super::{Printer, machine_name};
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 /// A schedule of EventBridge.
@@ -15,6 +16,21 @@ pub(super) struct Schedule {
     /// The last minute in which it may start a run.
     pub end: String,
 }
+
+/// A field of the input of executions.
+struct Field {
+    /// Its name in the input.
+    name: String,
+    /// The parameter of the template with its value.
+    key: String,
+    /// What the parameter is.
+    description: String,
+    /// Whether nobody may see it.
+    is_secret: bool,
+}
+
+/// What EventBridge replaces by the nominal time of a run.
+const SCHEDULED: &str = "<aws.scheduler.scheduled-time>";
 
 /// The substitutions that a definition may need: name and description.
 const OPEN: [(&str, &str); 3] = [
@@ -53,8 +69,15 @@ impl Printer<'_> {
         for (name, description) in &open {
             out.push_str(&parameter(name, description));
         }
+        let inputs = self.inputs();
         if self.schedule.is_some() {
             out.push_str(&parameter("SchedulerRoleArn", "The role that starts executions"));
+            for input in &inputs {
+                out.push_str(&parameter(&input.key, &quoted(&input.description)));
+                if input.is_secret {
+                    out.push_str("    NoEcho: true\n");
+                }
+            }
         }
         out.push_str("Resources:\n  StateMachine:\n    Type: AWS::StepFunctions::StateMachine\n    Properties:\n");
         let _ = writeln!(out, "      StateMachineName: {}", quoted(&machine_name(name)));
@@ -79,10 +102,41 @@ impl Printer<'_> {
             let _ = writeln!(out, "      StartDate: '{}'", schedule.start);
             let _ = writeln!(out, "      EndDate: '{}'", schedule.end);
             out.push_str("      FlexibleTimeWindow:\n        Mode: 'OFF'\n      Target:\n        Arn: !Ref StateMachine\n        RoleArn: !Ref SchedulerRoleArn\n");
-            out.push_str(
-                "        Input: '{\"nominalTime\": \"<aws.scheduler.scheduled-time>\"}'\n",
+            let mut pairs = vec![format!("\"nominalTime\": \"{SCHEDULED}\"")];
+            // In `!Sub`, `${!` stands for a `${` that is not a substitution.
+            let name = |name: &str| serde_json::json!(name).to_string().replace("${", "${!");
+            pairs.extend(
+                inputs.iter().map(|one| format!("{}: \"${{{}}}\"", name(&one.name), one.key)),
             );
+            let sub = if inputs.is_empty() { "" } else { "!Sub " };
+            let input = quoted(&format!("{{{}}}", pairs.join(", ")));
+            let _ = writeln!(out, "        Input: {sub}{input}");
         }
         out
+    }
+
+    /// Returns the fields of its input that the definition has no value for, beside the nominal time: secrets, and
+    /// properties without which an execution fails.
+    fn inputs(&self) -> Vec<Field> {
+        let used = self.used.borrow();
+        let mut keys = BTreeSet::new();
+        let mut fields = Vec::new();
+        for (name, used) in used.iter() {
+            let is_secret = self.given.secrets.covers(name);
+            let is_given = self.given.properties.contains_key(name);
+            // The machine has the values of other properties.
+            let is_wanted = if is_given { is_secret } else { used.needed };
+            if !is_wanted {
+                continue;
+            }
+            let mut key: String =
+                format!("Input{name}").chars().filter(char::is_ascii_alphanumeric).collect();
+            while !keys.insert(key.clone()) {
+                key.push('X');
+            }
+            let description = format!("The parameter {name} of the runs, escaped as in JSON");
+            fields.push(Field { name: name.clone(), key, description, is_secret });
+        }
+        fields
     }
 }
