@@ -435,7 +435,7 @@ fn what_is_lost_has_to_be_allowed() {
 }
 
 /// Converts the corpus for a version, once.
-fn corpus(version: &str, name: &str) -> Option<(PathBuf, Value)> {
+pub(crate) fn corpus(version: &str, name: &str) -> Option<(PathBuf, Value)> {
     let corpus = shared("ANKUS_CORPUS", "corpus")?;
     let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     match std::fs::remove_dir_all(&out) {

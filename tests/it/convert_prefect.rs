@@ -1,6 +1,6 @@
 //! `ankus convert --to prefect`: what it writes, and how a real Prefect runs it.
 
-use crate::convert::{asked_of, counted, schedules};
+use crate::convert::{asked_of, corpus, counted, schedules};
 use crate::convert_targets::{COORDINATOR, FORKED, shown, written};
 use crate::{oracle, shared};
 use serde_json::{Value, json};
@@ -221,4 +221,23 @@ fn a_kill_node_stops_what_runs() {
     assert!(text.contains("the run ended") && !text.contains("Retry 1/3"), "{text}");
     // It did not wait for the five minutes of the task.
     assert!(began.elapsed().as_secs() < 250, "{:?}\n{text}", began.elapsed());
+}
+
+/// What `ruff` says of converted files: nothing, since they are laid out as it would lay them out.
+#[test]
+fn ruff_would_change_nothing() {
+    let found = Command::new("ruff").arg("--version").output();
+    if !found.is_ok_and(|output| output.status.success()) {
+        println!("skipped: there is no `ruff` on the path");
+        return;
+    }
+    for target in ["airflow", "airflow==2.10", "prefect"] {
+        let Some((out, _)) = corpus(target, &format!("ruff-{target}")) else { return };
+        for arguments in [&["check", "--no-cache"][..], &["format", "--diff", "--no-cache"]] {
+            let output =
+                Command::new("ruff").args(arguments).arg(&out).output().expect("it starts");
+            let said = String::from_utf8_lossy(&output.stdout);
+            assert!(output.status.success(), "{target}: {said}");
+        }
+    }
 }

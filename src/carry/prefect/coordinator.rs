@@ -69,9 +69,13 @@ impl<'a> Coordinates<'a> for Printer<'a> {
         let (start, end) = (definition.schedule.start, definition.schedule.end);
         let (start, end) = (quoted(&written(start), '"'), quoted(&written(end), '"'));
         self.head.push(format!("if not run.is_due({start}, {end}):"));
-        self.head.push(
-            "    return Completed(name=\"Skipped\", message=\"outside the start and end of the coordinator\")"
-                .to_owned(),
+        self.head.extend(
+            [
+                "    return Completed(",
+                "        name=\"Skipped\", message=\"outside the start and end of the coordinator\"",
+                "    )",
+            ]
+            .map(str::to_owned),
         );
     }
 

@@ -114,12 +114,26 @@ fn choice(code: &str, indent: usize) -> Option<String> {
 fn grouped(code: &str, indent: usize) -> Option<String> {
     let inside = code.strip_prefix('(')?.strip_suffix(')')?;
     let (pad, inner) = (" ".repeat(indent), indent + 4);
-    let whole = choice(inside, inner)?;
+    let whole = choice(inside, inner).or_else(|| operands(inside, inner))?;
     let laid = match inner + inside.chars().count() <= WIDTH {
         true => inside,
         false => &whole,
     };
     Some(format!("(\n{pad}    {laid}\n{pad})"))
+}
+
+/// Prints the operands of `and` or `or` on lines of their own, as they are formatted within brackets.
+fn operands(code: &str, indent: usize) -> Option<String> {
+    let word = [" or ", " and "].into_iter().find(|word| apart(code, word).is_some())?;
+    let pad = " ".repeat(indent);
+    let begin = word.trim_start();
+    let laid = |code: &str, before: usize| laid_out(&Value::code(code), indent, before, 0);
+    let (mut out, mut rest, mut before) = (String::new(), code, indent);
+    while let Some((first, second)) = apart(rest, word) {
+        out.push_str(&format!("{}\n{pad}{begin}", laid(first, before)));
+        (rest, before) = (second, indent + begin.len());
+    }
+    Some(out + &laid(rest, before))
 }
 
 /// Returns the characters of code that are outside string literals, with their offsets.
@@ -417,6 +431,23 @@ mod tests {
         assert_eq!(returned("\"short\"", 8), "        return \"short\"\n");
         let choice =
             Value::Code(format!("\"\" if el.truth(run[\"{}\"]) else run[\"b\"]", "a".repeat(50)));
+        let either = format!("el.truth(run[\"{}\"])", "a".repeat(35));
+        let either = format!("({either} or {either})");
+        assert_eq!(
+            laid_out(
+                &Value::Call(
+                    "el.truth".to_owned(),
+                    vec![(String::new(), Value::Code(either.clone()))]
+                ),
+                8,
+                11,
+                1
+            ),
+            format!(
+                "el.truth(\n            (\n                {0}\n                or {0}\n            ),\n        )",
+                &either[1..53]
+            )
+        );
         let list = Value::List(vec![choice]);
         let inside = format!(
             "\"\"\n                if el.truth(run[\"{}\"])\n                else run[\"b\"]",
