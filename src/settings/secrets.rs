@@ -205,7 +205,7 @@ impl Secrets {
         }
         match text.as_bytes().get(value) {
             Some(quote @ (b'"' | b'\'')) => Some(until(text, value + 1, |c| c == *quote)),
-            _ => Some(until(text, value, |c| is_gap(c) || b"&;,()<>{}[]\"'".contains(&c))),
+            _ => Some(value..value + bare_value(text, value)),
         }
     }
 
@@ -257,6 +257,36 @@ impl Secrets {
         }
         Some(until(text, text.len() - inside.len(), |c| c == b'<'))
     }
+}
+
+/// The length of the value without quotes that begins at `from`. A bracket belongs to it, unless it begins the value or closes
+/// one that was opened earlier in the line, as in `connect(user=joe, password=SECRET)`.
+fn bare_value(text: &str, from: usize) -> usize {
+    /// The number of bytes before the value that are searched for brackets.
+    const BEFORE: usize = 1000;
+    const BRACKETS: [(u8, u8); 3] = [(b'(', b')'), (b'[', b']'), (b'{', b'}')];
+    let bytes = text.as_bytes();
+    let line = bytes[from.saturating_sub(BEFORE)..from].rsplit(|c| *c == b'\n').next();
+    let line = line.unwrap_or_default();
+    let count = |wanted: u8| line.iter().filter(|c| **c == wanted).count();
+    let around = BRACKETS.map(|(open, close)| count(open) > count(close));
+    let mut inside = [0_usize; BRACKETS.len()];
+    let value = &bytes[from..];
+    for (at, c) in value.iter().enumerate() {
+        let is_reference = *c == b'$' && value.get(at + 1) == Some(&b'{');
+        if is_gap(*c) || b"&;,<>\"'".contains(c) || is_reference {
+            return at;
+        }
+        for (kind, (open, close)) in BRACKETS.iter().enumerate() {
+            if c == open && at == 0 || c == close && inside[kind] == 0 && (at == 0 || around[kind])
+            {
+                return at;
+            }
+            inside[kind] += usize::from(c == open);
+            inside[kind] -= usize::from(c == close && inside[kind] > 0);
+        }
+    }
+    value.len()
 }
 
 /// Whether a program reads the text directly after `-p` as a password: `mysql -uroot -pSECRET`.
@@ -657,6 +687,8 @@ mod tests {
         "curl -H 'Authorization: Basic \u{1}' x",
         "curl -u ann:\u{1} x",
         "password='\u{1}' and more",
+        "connect(user=joe, password=\u{1})",
+        "{user=joe, password=\u{1}}",
     ];
 
     proptest! {
