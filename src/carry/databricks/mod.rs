@@ -266,7 +266,8 @@ impl<'a> Printer<'a> {
         let is_named = |name: &str| shown.contains(&format!("{{{{job.parameters.{name}}}}}"));
         let times = TIMES.iter().filter(|(name, _)| is_named(name));
         let mut all: Vec<Yaml> = times.map(|(name, value)| parameter(name, value)).collect();
-        for (name, own) in self.used.borrow().iter() {
+        // A name may be used only where an expression has no counterpart.
+        for (name, own) in self.used.borrow().iter().filter(|(_, own)| is_named(own)) {
             all.push(parameter(own, &self.value_of(name).unwrap_or_default()));
         }
         all
