@@ -136,7 +136,8 @@ class Stubbed(state_task_service.StateTaskService):
 
     def _look(self, env: Any, arguments: list[str]) -> None:
         """Looks once for what the step would look for every minute."""
-        uris, flag = arguments[4].split(","), arguments[5]
+        uris = [uri for uri in arguments[4].split(",") if uri]
+        flag = arguments[5]
         name = re.sub(r"[^A-Za-z0-9]", "_", self.name.removeprefix(WAITS))
         Scene.found[f"wait_for_{name}"] = uris
         files = Scene.scenario.get("files", {})
