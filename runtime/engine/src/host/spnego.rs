@@ -8,7 +8,7 @@
 
 use std::collections::HashMap;
 use std::process::{Command, Stdio};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use ureq::Body;
 use ureq::http::Response;
@@ -33,11 +33,19 @@ const PATIENCE: &str = "15";
 /// The name of the cookie.
 const COOKIE: &str = "hadoop.auth";
 
-/// The cookies of this process by service.
-fn cookies() -> MutexGuard<'static, HashMap<String, String>> {
-    static COOKIES: OnceLock<Mutex<HashMap<String, String>>> = OnceLock::new();
-    let cookies = COOKIES.get_or_init(Mutex::default);
-    cookies.lock().unwrap_or_else(PoisonError::into_inner)
+/// The cookie of a service, if it has issued one.
+type Cookie = Arc<Mutex<Option<String>>>;
+
+/// Returns the cookie of a service in this process. Each has a lock of its own, so that a service that is slow to issue
+/// its cookie holds up nobody but its own callers.
+fn cookie_for(service: &str) -> Cookie {
+    static COOKIES: OnceLock<Mutex<HashMap<String, Cookie>>> = OnceLock::new();
+    let mut cookies = locked(COOKIES.get_or_init(Mutex::default));
+    cookies.entry(service.to_owned()).or_default().clone()
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Sends a request to a service (`http://host:port`), with the value of the header `Cookie` if it is one that requires
@@ -46,21 +54,18 @@ pub(crate) fn send(
     service: &str,
     request: impl Fn(Option<&str>) -> Result<Response<Body>, ureq::Error>,
 ) -> Result<Response<Body>, Fault> {
-    let known = cookies().get(service).cloned();
+    let cookie = cookie_for(service);
+    let known = locked(&cookie).clone();
     let answer = request(known.as_deref())?;
     if !asks_for_ticket(&answer) {
         return Ok(answer);
     }
     let fresh = {
         // While one thread gets a cookie, the others wait for it.
-        let mut cookies = cookies();
-        match cookies.get(service).filter(|cookie| Some(*cookie) != known.as_ref()) {
+        let mut cookie = locked(&cookie);
+        match cookie.as_ref().filter(|cookie| Some(*cookie) != known.as_ref()) {
             Some(cookie) => cookie.clone(),
-            None => {
-                let cookie = identified(service).map_err(Fault::Ticket)?;
-                cookies.insert(service.to_owned(), cookie.clone());
-                cookie
-            }
+            None => cookie.insert(identified(service).map_err(Fault::Ticket)?).clone(),
         }
     };
     let answer = request(Some(&fresh))?;
@@ -132,5 +137,29 @@ mod tests {
             HTTP/1.1 200 OK\r\nset-cookie: other=1\r\nset-cookie: hadoop.auth=\"u=alice&t=kerberos&s=x=\"; Path=/\r\n\r\n";
         assert_eq!(cookie_of(heads).as_deref(), Some("hadoop.auth=\"u=alice&t=kerberos&s=x=\""));
         assert_eq!(cookie_of("HTTP/1.1 401 x\r\nSet-Cookie: hadoop.auth=; Path=/\r\n"), None);
+    }
+
+    #[test]
+    #[expect(clippy::disallowed_macros, reason = "a test says that it is skipped")]
+    fn a_service_that_is_slow_to_identify_us_holds_up_no_other() {
+        let answer = |status: u16| {
+            let answer = Response::builder().status(status).header("WWW-Authenticate", "Negotiate");
+            Ok(answer.body(Body::builder().data(Vec::new())).expect("an answer"))
+        };
+        if Command::new("curl").arg("--version").stdout(Stdio::null()).status().is_err() {
+            println!("skipped: there is no curl");
+            return;
+        }
+        let slow = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+        let service = format!("http://{}", slow.local_addr().expect("an address"));
+        let asking = std::thread::spawn(move || send(&service, |_| answer(401)));
+        // `curl` has connected, and waits for an answer.
+        let connection = slow.accept().expect("a connection");
+        let other = send("http://other.example", |_| answer(200)).expect("an answer");
+        assert_eq!(other.status(), 200);
+        assert!(!asking.is_finished(), "it still waits");
+        drop((connection, slow));
+        let refused = asking.join().expect("it ends");
+        assert!(matches!(refused, Err(Fault::Ticket(_))), "{refused:?}");
     }
 }
