@@ -5,7 +5,7 @@ use ankus::settings::Settings;
 use ankus::settings::site::names;
 use ankus_engine::actions::carried::{self, OF_JOBS, UNREACHED, Where};
 use ankus_engine::actions::credentials::{self, Asked};
-use ankus_engine::actions::workplace::{NO_LIBRARY, SHARE_LIBRARY_SWITCH};
+use ankus_engine::actions::workplace::{self, NO_LIBRARY, SHARE_LIBRARY_SWITCH};
 use ankus_lang::action_types::{action_type, is_cluster};
 use ankus_lang::configuration;
 use ankus_lang::plan::{Action, Plan, Work};
@@ -65,10 +65,16 @@ pub(crate) fn notes<'a>(
         }
         let element = format!("{}{}", action.head.source(), action.tail.source());
         let known = Known { plan, files, given: &given };
-        let Read { names: named, broken, unread } = known.job_xml(&element);
-        for unheeded in of_action(action, &element, plan, settings, &named) {
+        let Read { properties: named, broken, unread } = known.job_xml(&element);
+        let at = place_of(action, settings);
+        for unheeded in of_action(action, &element, plan, at, &named) {
             let effect = if unheeded.is_refused { "is refused" } else { "has no effect" };
             note(format!("{} {effect}: {}", unheeded.what, unheeded.why), unheeded.is_refused);
+        }
+        if is_cluster(&action.kind) {
+            for refusal in workplace::refusals(&known.values(action, named), at) {
+                note(format!("is refused with {}: {}", refusal.code, refusal.message), true);
+            }
         }
         for text in broken {
             note(text, true);
@@ -136,27 +142,32 @@ fn has_part(action: &Action, given: &BTreeMap<&str, &str>) -> bool {
         || is_streaming()
 }
 
+/// Returns where the program of an action runs.
+fn place_of(action: &Action, settings: &Settings) -> Where {
+    let launchers = &settings.launchers;
+    let place = launchers.chosen.get(&action.kind).and_then(|name| launchers.places.get(name));
+    place.and_then(|place| Where::named(place.kind.name)).unwrap_or_default()
+}
+
 fn of_action(
     action: &Action,
     element: &str,
     plan: &Plan,
-    settings: &Settings,
-    named: &[String],
+    at: Where,
+    named: &[(String, String)],
 ) -> Vec<carried::Unheeded> {
-    let launchers = &settings.launchers;
-    let place = launchers.chosen.get(&action.kind).and_then(|name| launchers.places.get(name));
-    let at = place.and_then(|place| Where::named(place.kind.name)).unwrap_or_default();
     let own = action.configuration.iter().flatten().map(|(name, _)| name.as_str());
     let defaults = plan.defaults.iter().filter(|_| action.takes_defaults);
     let defaults = defaults.map(|(name, _)| name.as_str());
-    carried::unheeded_of(element, at, own.chain(defaults).chain(named.iter().map(String::as_str)))
+    let named = named.iter().map(|(name, _)| name.as_str());
+    carried::unheeded_of(element, at, own.chain(defaults).chain(named))
 }
 
 /// What is known of the job-xml files of an action before it runs.
 #[derive(Default)]
 struct Read {
-    /// The names of their properties.
-    names: Vec<String>,
+    /// Their properties, whose expressions are not evaluated.
+    properties: Vec<(String, String)>,
     /// Why some cannot be read.
     broken: Vec<String>,
     /// The paths of those that only a run can find.
@@ -182,6 +193,20 @@ impl Known<'_> {
         configuration::substitute(text, lookup).map_or_else(|_| text.to_owned(), Into::into)
     }
 
+    /// Returns the values of an action's properties, without those that only a run can determine. `named` has those of
+    /// its job-xml files.
+    fn values(&self, action: &Action, named: Vec<(String, String)>) -> BTreeMap<String, String> {
+        let defaults = self.plan.defaults.iter().filter(|_| action.takes_defaults).cloned();
+        let own = action.configuration.iter().flatten();
+        let own = own.map(|(name, value)| (name.clone(), value.source().to_owned()));
+        let values = named.into_iter().chain(defaults).chain(own);
+        let values = values.map(|(name, value)| (name, self.resolved(&value)));
+        // A later value replaces an earlier one, even if it is not known yet.
+        let mut values: BTreeMap<String, String> = values.collect();
+        values.retain(|_, value| !value.contains("${"));
+        values
+    }
+
     /// Reads the job-xml files of an action that are in the application.
     fn job_xml(&self, element: &str) -> Read {
         let mut read = Read::default();
@@ -201,7 +226,7 @@ impl Known<'_> {
                 }
             };
             match content {
-                Ok(content) => read.names.extend(content.into_iter().map(|(name, _)| name)),
+                Ok(content) => read.properties.extend(content),
                 Err(why) => read.broken.push(format!("its job-xml `{path}` cannot be read: {why}")),
             }
         }

@@ -365,6 +365,10 @@ fn a_launcher_that_no_server_takes_is_refused() {
         assert_eq!(run.status.code(), Some(1), "{}", text(&run));
         let said = text(&run);
         assert!(said.contains("IllegalArgumentException") && said.contains(words), "{said}");
+        let dry =
+            text(&ankus(folder.path(), &["run", "app", "--dry-run"]).output().expect("it runs"));
+        let listed = "action `a`: is refused with IllegalArgumentException: ";
+        assert!(dry.contains(listed) && dry.contains(words), "{dry}");
     }
 }
 

@@ -438,14 +438,20 @@ fn a_dry_run_knows_where_programs_would_run() {
     let folder = tempfile::tempdir().expect("a folder");
     let action = "<shell xmlns='uri:oozie:shell-action:1.0'><resource-manager>rm:1</resource-manager><name-node>hdfs://nn</name-node>\
         <launcher><memory.mb>512</memory.mb><java-opts>-X</java-opts></launcher>\
+        <configuration><property><name>oozie.launcher.mapreduce.job.priority</name><value>${level}</value></property></configuration>\
         <exec>ls</exec></shell>";
     let own = "[launchers.cluster]\nkind = \"yarn\"\nweb = \"http://127.0.0.1:1\"\n[launchers.shell]\nlauncher = \"cluster\"\n";
     application(folder.path(), &[("app/workflow.xml", &workflow(action)), ("own.toml", own)]);
     for (more, has_effect) in [(&[][..], false), (&["--config", "own.toml"][..], true)] {
         let mut command = Command::new(BINARY);
-        command.args(["run", "app", "--dry-run"]).args(more).current_dir(folder.path());
+        let level = ["-D", "level=HIGH"];
+        command.args(["run", "app", "--dry-run"]).args(level).args(more);
+        command.current_dir(folder.path());
         let said = text(&command.output().expect("it runs"));
         assert!(said.contains("java-opts has no effect"), "{said}");
         assert_eq!(!said.contains("memory.mb has no effect"), has_effect, "{said}");
+        let refused =
+            "is refused with JA018: oozie.launcher.mapreduce.job.priority is not a number";
+        assert_eq!(said.contains(refused), has_effect, "{said}");
     }
 }

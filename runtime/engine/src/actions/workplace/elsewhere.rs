@@ -1,7 +1,7 @@
 //! Programs of actions that run elsewhere than on this machine: adapts their command lines.
 
 use super::{Workplace, refusal, settings};
-use crate::actions::carried::{MEMORY, PRIORITY, QUEUE, VCORES, Where};
+use crate::actions::carried::Where;
 use crate::actions::command::{CommandLine, Refusal, Request};
 use crate::actions::submission;
 use crate::host::elsewhere::{Place, Resources, Seat, System};
@@ -48,36 +48,6 @@ impl Workplace<'_, '_> {
         Ok(environment)
     }
 
-    /// Returns the resources that the action requests, if the place has such settings.
-    fn resources(&self, place: &Place, request: &Request<'_, '_>) -> Result<Resources, Refusal> {
-        if !place.system.has_resources() {
-            return Ok(Resources::default());
-        }
-        let own = "oozie.launcher.override";
-        let overrides = request.configuration.get(own).is_none_or(|value| value.trim() != "false");
-        // The first one that is set counts; older names only if the launcher adopts them.
-        let text = |names: &[&'static str]| {
-            let names = &names[..if overrides { names.len() } else { 1 }];
-            names.iter().find_map(|name| {
-                let value = request.configuration.get(&format!("oozie.launcher.{name}"))?.trim();
-                (!value.is_empty()).then(|| (*name, value.to_owned()))
-            })
-        };
-        let number = |names: &[&'static str]| match text(names) {
-            None => Ok(None),
-            Some((name, value)) => value.parse().map(Some).map_err(|_| {
-                let message = format!("oozie.launcher.{name} is not a number: `{value}`");
-                refusal(Class::Error, "JA018", message)
-            }),
-        };
-        Ok(Resources {
-            memory_mb: number(&MEMORY)?,
-            vcores: number(&VCORES)?,
-            queue: text(&QUEUE).map(|(_, queue)| queue),
-            priority: number(&PRIORITY)?,
-        })
-    }
-
     /// Returns the program for another place, which has tools and variables of its own.
     pub(super) fn program_elsewhere(
         &self,
@@ -122,7 +92,10 @@ impl Workplace<'_, '_> {
             seat: Some(Seat {
                 place: place.clone(),
                 kind: kind.to_owned(),
-                resources: self.resources(place, request)?,
+                resources: match place.system.has_resources() {
+                    true => settings::resources(request.configuration)?,
+                    false => Resources::default(),
+                },
                 title: format!(
                     "oozie:action:T={kind}:W={}:A={}:ID={}",
                     job.name, self.node, job.id

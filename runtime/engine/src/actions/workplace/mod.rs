@@ -50,7 +50,7 @@ pub use outcome::outcome;
 pub(crate) use outcome::{is_unreached, job_ids};
 pub(crate) use places::deliver;
 use settings::defaults_of;
-pub use settings::{configuration_of, merged, queue_of, settings_of_fs};
+pub use settings::{configuration_of, merged, queue_of, refusals, settings_of_fs};
 
 /// The property with the uber jar of a job.
 const UBER_JAR: &str = "oozie.mapreduce.uber.jar";

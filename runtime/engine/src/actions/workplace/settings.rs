@@ -5,8 +5,10 @@ use super::{
     ActionDefaults, LARGEST_CONFIGURATION, application_folder, child, child_text, children,
     read_up_to, refusal, resolve, text_of, xml,
 };
+use crate::actions::carried::{MEMORY, PRIORITY, QUEUE, VCORES, Where};
 use crate::actions::command::Refusal;
 use crate::actions::words::spark_options;
+use crate::host::elsewhere::Resources;
 use crate::host::files::{FileUri, Files};
 use ankus_lang::configuration;
 use ankus_lang::machine::{Class, Run};
@@ -160,6 +162,48 @@ pub(super) fn sizes(configuration: &BTreeMap<String, String>) -> Result<(), Refu
         }
     }
     Ok(())
+}
+
+/// Returns the resources that an action requests of the place where its program runs.
+pub(super) fn resources(configuration: &BTreeMap<String, String>) -> Result<Resources, Refusal> {
+    let own = "oozie.launcher.override";
+    let overrides = configuration.get(own).is_none_or(|value| value.trim() != "false");
+    // The first one that is set counts; older names only if the launcher adopts them.
+    let text = |names: &[&'static str]| {
+        let names = &names[..if overrides { names.len() } else { 1 }];
+        names.iter().find_map(|name| {
+            let value = configuration.get(&format!("oozie.launcher.{name}"))?.trim();
+            (!value.is_empty()).then(|| (*name, value.to_owned()))
+        })
+    };
+    let number = |names: &[&'static str]| match text(names) {
+        None => Ok(None),
+        Some((name, value)) => {
+            let parsed = number(&value).and_then(|number| u64::try_from(number).ok());
+            parsed.map(Some).ok_or_else(|| {
+                let message =
+                    format!("oozie.launcher.{name} is not a number, or below zero: `{value}`");
+                refusal(Class::Error, "JA018", message)
+            })
+        }
+    };
+    Ok(Resources {
+        memory_mb: number(&MEMORY)?,
+        vcores: number(&VCORES)?,
+        queue: text(&QUEUE).map(|(_, queue)| queue),
+        priority: number(&PRIORITY)?,
+    })
+}
+
+/// Returns why an action of a cluster's type with these properties is not started at a place, before it is tried.
+pub fn refusals(configuration: &BTreeMap<String, String>, at: Where) -> Vec<Refusal> {
+    let has_resources = matches!(at, Where::Yarn | Where::Kubernetes);
+    let checked = [
+        sizes(configuration),
+        variables(configuration).map(drop),
+        if has_resources { resources(configuration).map(drop) } else { Ok(()) },
+    ];
+    checked.into_iter().filter_map(Result::err).collect()
 }
 
 /// Parses an `int` as Hadoop's `Configuration` does, which also accepts hexadecimal numbers.
