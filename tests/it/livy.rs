@@ -307,7 +307,7 @@ fn what_livy_cannot_take_is_refused_with_the_setting() {
         (
             STAGING,
             "<spark-opts>--jars gone.jar</spark-opts>",
-            "`gone.jar` is not a file of the application",
+            "`gone.jar` is not among the files of the action",
         ),
     ] {
         let livy = Livy::default();

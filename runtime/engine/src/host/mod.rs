@@ -8,4 +8,5 @@ pub mod function;
 pub mod network;
 pub mod process;
 mod spnego;
+pub(crate) mod telling;
 pub mod yarn;

@@ -5,6 +5,7 @@ use crate::actions::command::Capture;
 use crate::actions::submission;
 use crate::host::elsewhere::size_of_part;
 use crate::host::process::{Bound, Exit, State};
+use crate::host::telling::{last, telling};
 use ankus_lang::action_types::action_type;
 use ankus_lang::configuration;
 use ankus_lang::machine::{ActionError, Answer, Finished, Output};
@@ -82,14 +83,19 @@ fn succeeded(
 
 /// Checks that a program ended by itself with exit code 0; returns why not otherwise.
 fn ended_well(folder: &Path, kind: &str, exit: Exit) -> Result<(), Failed> {
-    let log = || {
-        let (errors, output) = (folder.join("stderr"), folder.join("stdout"));
-        let said = telling_line(&errors).or_else(|| telling_line(&output));
-        match said.or_else(|| last_line(&errors)).or_else(|| last_line(&output)) {
-            Some(line) => format!("; it last said: {line}"),
-            None => String::new(),
-        }
+    let (errors, output) = (folder.join("stderr"), folder.join("stdout"));
+    // What the program last said, unless `known` says it already: then only a fault that its output reports.
+    let log_besides = |known: &str| {
+        let is_new = |line: &String| !known.contains(line);
+        let is_fault = |line: &String| ["rror", "xception"].iter().any(|word| line.contains(word));
+        let said = match (telling_line(&errors), telling_line(&output)) {
+            (None, None) => last_line(&errors).or_else(|| last_line(&output)).filter(is_new),
+            (Some(error), output) if !is_new(&error) => output.filter(is_fault).filter(is_new),
+            (error, output) => error.or(output).filter(is_new),
+        };
+        said.map(|line| format!("; it last said: {line}")).unwrap_or_default()
     };
+    let log = || log_besides("");
     if let Some(bound) = exit.bound {
         let (what, setting) = match bound {
             Bound::Time => ("ran longer than allowed", "time"),
@@ -99,10 +105,8 @@ fn ended_well(folder: &Path, kind: &str, exit: Exit) -> Result<(), Failed> {
         return Err(Failed::of_launcher(format!("{message}, and was ended{}", log())));
     }
     if let Some(said) = exit.said {
-        let log = log();
-        // If no program ran, the log has only the message of the cluster.
-        let is_said = log.rsplit_once("said: ").is_some_and(|(_, line)| said.contains(line));
-        let log = if is_said { String::new() } else { log };
+        // If no program ran, the log may have only the message of the cluster.
+        let log = log_besides(&said);
         return Err(Failed::of_launcher(format!("the {kind} action's job {said}{log}")));
     }
     if let Some(error) = exit.error {
@@ -282,67 +286,14 @@ fn thrown(path: &Path) -> bool {
     text.lines().any(|line| WORDS.iter().any(|word| line.starts_with(word)))
 }
 
-/// Final lines that tools print after the actual error.
-const LAST_WORDS: [&str; 11] = [
-    ". Failing the application.",
-    "Error: Could not create the Java Virtual Machine.",
-    "Error: A fatal exception has occurred. Program will exit.",
-    "Streaming Command Failed!",
-    "Try -help for more information",
-    "Try --help for usage instructions.",
-    "No current connection",
-    "and the repository exists.",
-    "Please make sure you have the correct access rights",
-    "fatal: Could not read from remote repository.",
-    "fatal: Could not read from remote repository",
-];
-/// The beginnings of other such lines.
-const LAST_BEGINNINGS: [&str; 2] =
-    ["Closing: 0: jdbc:", "For more detailed output, check the application tracking page"];
-/// Maximum number of lines of a message before a stack trace.
-const MESSAGE: usize = 20;
-/// Maximum number of characters of a line that are reported.
-const TOLD: usize = 300;
-
-/// Returns the last line that may say why a program failed.
+/// Returns the last line of a file that may say why a program failed.
 fn telling_line(path: &Path) -> Option<String> {
-    let text = end_of(path)?;
-    // In a stack trace of Java, the exception says more than the frames.
-    let is_frame = |line: &str| {
-        let line = line.trim_start();
-        line.starts_with("at ") || (line.starts_with("... ") && line.contains(" more"))
-    };
-    // Java clients continue to log while they clean up, which is not the reason. Warnings rarely are.
-    let is_chatter = |line: &str| {
-        [" INFO ", " DEBUG ", " WARN "].iter().any(|level| line.contains(level))
-            || LAST_WORDS.contains(&line.trim())
-            || LAST_BEGINNINGS.iter().any(|begins| line.starts_with(begins))
-    };
-    let mut lines = text.lines().rev().filter(is_said).filter(|line| !is_chatter(line));
-    let last = lines.next()?;
-    if !is_frame(last) {
-        return Some(told(last));
-    }
-    let message = lines.skip_while(|line| is_frame(line)).take_while(|line| !is_frame(line));
-    let message: Vec<&str> = message.take(MESSAGE).collect();
-    // The message may have many lines, and the first one is the most important.
-    let cause = message.iter().find(|line| line.starts_with("Caused by: "));
-    Some(told(cause.or(message.first()).copied().unwrap_or(last)))
+    telling(&end_of(path)?)
 }
 
 /// Returns the last line, whatever it says.
 fn last_line(path: &Path) -> Option<String> {
-    end_of(path)?.lines().rev().find(is_said).map(told)
-}
-
-/// Whether a line is from the program, not from its launcher, whose notes are at the start and at the end.
-fn is_said(line: &&str) -> bool {
-    let is_note = line.starts_with('[') && line.ends_with(']');
-    !is_note && !line.trim().is_empty()
-}
-
-fn told(line: &str) -> String {
-    line.trim().chars().take(TOLD).collect()
+    last(&end_of(path)?)
 }
 
 fn end_of(path: &Path) -> Option<String> {
@@ -404,53 +355,24 @@ mod tests {
     }
 
     #[test]
-    fn the_line_that_is_told_says_why() {
+    fn what_a_place_says_is_completed_by_the_output() {
         let folder = tempfile::tempdir().expect("a folder");
-        let path = folder.path().join("stderr");
-        for (text, expected) in [
-            ("a\nb\n\n[a note]\n", Some("b")),
+        for (errors, output, expected) in [
+            ("why\n", "a result\n", "job ended: why"),
             (
-                "Exception in thread \"main\" X: finished with failed status\n\tat org.A.b(A:1)\n\
-                 26/11/23 04:36:42 INFO ShutdownHookManager: Shutdown hook called\n",
-                Some("Exception in thread \"main\" X: finished with failed status"),
+                "why\n",
+                "Error: a reason\n\tat org.A.b(A:1)\n",
+                "job ended: why; it last said: Error: a reason",
             ),
-            ("10:00 INFO Main: one\n10:00 WARN Main: two\n", None),
-            ("\tat org.A.b(A:1)\n", Some("at org.A.b(A:1)")),
-            (
-                "python3: can't open file 'x.py'\n26/11/27 03:11:58 WARN Utils: Set SPARK_LOCAL_IP\n",
-                Some("python3: can't open file 'x.py'"),
-            ),
-            (
-                "Error: Could not open client transport (state=08S01,code=0)\nNo current connection\n",
-                Some("Error: Could not open client transport (state=08S01,code=0)"),
-            ),
-            (
-                "ssh: Could not resolve hostname h\nfatal: Could not read from remote repository.\n\n\
-                 Please make sure you have the correct access rights\nand the repository exists.\n",
-                Some("ssh: Could not resolve hostname h"),
-            ),
-            (
-                "sh: 1: exec: /no/java: not found\n\nFor more detailed output, check the application tracking page: http://rm \
-                 Then click on links to logs of each attempt.\n. Failing the application.\n",
-                Some("sh: 1: exec: /no/java: not found"),
-            ),
-            (
-                "Error: Error while compiling statement: Table not found t (state=42S02,code=10001)\nClosing: 0: jdbc:hive2://h:10000\n",
-                Some(
-                    "Error: Error while compiling statement: Table not found t (state=42S02,code=10001)",
-                ),
-            ),
-            (
-                "Error: HiveSQLException: not run (state=,code=0)\n\tat org.A.b(A:1)\nCaused by: AnalysisException: no table t\n\
-                 Check its name.\n+- 'UnresolvedRelation [t]\n\n\tat org.A.b(A:1)\n\t... 16 more (state=42P01,code=0)\n\
-                 Closing: 0: jdbc:hive2://h:10000\n",
-                Some("Caused by: AnalysisException: no table t"),
-            ),
-            ("begun\nX: thrown\n\tat org.A.b(A:1)\n", Some("X: thrown")),
-            ("", None),
+            ("more\n", "Error: x\n", "job ended: why; it last said: more"),
+            ("", "a result\n", "job ended: why; it last said: a result"),
+            ("", "", "job ended: why"),
         ] {
-            fs::write(&path, text).expect("a file");
-            assert_eq!(telling_line(&path).as_deref(), expected, "{text}");
+            fs::write(folder.path().join("stderr"), errors).expect("a file");
+            fs::write(folder.path().join("stdout"), output).expect("a file");
+            let exit = Exit { said: Some("ended: why".to_owned()), ..Exit::default() };
+            let failed = ended_well(folder.path(), "spark", exit).expect_err("it failed");
+            assert_eq!(failed.message, format!("the spark action's {expected}"));
         }
     }
 }

@@ -17,6 +17,7 @@ use super::staging::Staging;
 use super::{Address, Backend, Fault, Seat, Seen, Ticket, receive};
 use crate::host::process::{Exit, Program, Urgency};
 use crate::host::spnego;
+use crate::host::telling::{is_frame, telling};
 use crate::host::yarn::ResourceManager;
 
 /// A Livy server.
@@ -283,7 +284,7 @@ impl Livy {
                 // A path of the file system that Livy uses.
                 true => Ok(name.to_owned()),
                 false => Err(Fault::Refused(format!(
-                    "`{path}` is not a file of the application, and Livy takes only URIs"
+                    "`{path}` is not among the files of the action, and Livy takes only URIs: add it as <file>, or name its URI"
                 ))),
             };
         }
@@ -441,14 +442,18 @@ fn sections(log: &[String]) -> Vec<(&'static str, &str)> {
     lines
 }
 
-/// Returns why a batch failed, as reported by the cluster, or else the last message.
+/// Returns why a batch failed, as reported by the cluster, or else the last message that tells something. Lists of
+/// batches have only the last ten lines of the log, and these may all be frames of a stack trace.
 fn reason(log: &[String]) -> Option<String> {
     let of_cluster = log.iter().rposition(|line| line.trim() == "YARN Diagnostics:");
     let lines = |from: usize| log[from..].iter().flat_map(|line| line.lines()).map(str::trim);
     let told = of_cluster.and_then(|at| lines(at + 1).find(|line| !line.is_empty()));
     let is_heading = |line: &str| ["stdout:", "stderr:", "YARN Diagnostics:"].contains(&line);
-    let last = || lines(0).rfind(|line| !line.is_empty() && !is_heading(line));
-    told.or_else(last).map(|line| line.chars().take(300).collect())
+    let last = || {
+        let all: Vec<&str> = lines(0).filter(|line| !is_heading(line)).collect();
+        telling(&all.join("\n")).filter(|line| !is_frame(line))
+    };
+    told.map(|line| line.chars().take(300).collect()).or_else(last)
 }
 
 fn base_name(path: &str) -> &str {
@@ -610,5 +615,9 @@ mod tests {
         let more = [log, vec!["User class threw exception: java.lang.X".to_owned()]].concat();
         assert_eq!(reason(&more).as_deref(), Some("User class threw exception: java.lang.X"));
         assert_eq!(reason(&[]), None);
+        // The end of what Livy 0.7.1 lists for a batch that failed in YARN.
+        let frames =
+            ["\tat org.A.b(A:1)", "26/11/28 INFO Hook: called", "", ". Failing the application."];
+        assert_eq!(reason(&frames.map(str::to_owned)), None);
     }
 }
