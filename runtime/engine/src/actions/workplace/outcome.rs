@@ -129,8 +129,11 @@ fn ended_well(folder: &Path, kind: &str, exit: Exit) -> Result<(), Failed> {
                 _ if signal == Signal::XFSZ.as_raw() => ", which wrote a file larger than allowed",
                 _ => "",
             };
-            let message = format!("signal {signal} ended the {kind} action's program{bound}");
-            Err(Failed::of_launcher(message + &log()))
+            let message =
+                format!("signal {signal} ended the {kind} action's program{bound}") + &log();
+            // To the launcher of a shell action, this is an exit code like any other.
+            let code = if kind == "shell" && bound.is_empty() { "1" } else { "JA018" };
+            Err(Failed { code: code.to_owned(), message })
         }
     }
 }
@@ -192,8 +195,10 @@ fn code_of(kind: &str, code: i32, stderr: &Path) -> String {
         "map-reduce" if code == 2 => "JA017".to_owned(),
         "map-reduce" => "JA018".to_owned(),
         "ssh" => unconnected(code, stderr).unwrap_or("E1111").to_owned(),
+        // The launcher calls pig as a library, and reports every failure as 2 (`PigMain`).
+        "pig" => "2".to_owned(),
         // The exit code -1 becomes 255.
-        "java" | "pig" | "hive" | "hive2" | "sqoop" if code == 255 => "JA019".to_owned(),
+        "java" | "hive" | "hive2" | "sqoop" if code == 255 => "JA019".to_owned(),
         _ => code.to_string(),
     }
 }
@@ -326,6 +331,8 @@ mod tests {
             ("spark", 255, "", "255"),
             ("sqoop", 1, thrown, "1"),
             ("hive", 255, "", "JA019"),
+            ("pig", 6, "", "2"),
+            ("pig", 255, "", "2"),
             ("git", 128, "fatal: not found", "JA018"),
             ("shell", 255, "", "1"),
             ("distcp", 255, "", "JA018"),
