@@ -354,6 +354,30 @@ fn a_child_has_the_libraries_of_its_parents_if_it_is_to() {
 }
 
 #[test]
+fn options_that_others_override_and_settings_that_no_server_takes_are_listed() {
+    let cluster = "<resource-manager>rm</resource-manager><name-node>hdfs://nn</name-node>";
+    let flow = format!(
+        "<workflow-app xmlns='uri:oozie:workflow:1.0' name='x'><start to='h'/>\n\
+         <action name='h'><hive2 xmlns='uri:oozie:hive2-action:1.0'>{cluster}<configuration>{}{}</configuration>\
+         <jdbc-url>jdbc:hive2://h:1/d</jdbc-url><query>select 1</query></hive2><ok to='d'/><error to='e'/></action>\n\
+         <action name='d'><distcp xmlns='uri:oozie:distcp-action:1.0'>{cluster}<launcher><java-opts>-Xmx1g</java-opts></launcher>\
+         <java-opts>-Da=b</java-opts><arg>/a</arg><arg>/b</arg></distcp><ok to='e'/><error to='e'/></action><end name='e'/></workflow-app>",
+        property("hive.exec.parallel", "true"),
+        property("oozie.own", "1"),
+    );
+    let folder = tempfile::tempdir().expect("a folder");
+    application(folder.path(), &[("app/workflow.xml", &flow)]);
+    let dry = text(&ankus(folder.path(), &["run", "app", "--dry-run"]).output().expect("it runs"));
+    for line in [
+        ":2: action `h`: hive.exec.parallel has no effect: like a server",
+        ":3: action `d`: oozie.launcher.javaopts has no effect: the action has options of its own",
+    ] {
+        assert!(dry.contains(line), "{line}: {dry}");
+    }
+    assert!(!dry.contains("oozie.own"), "{dry}");
+}
+
+#[test]
 fn a_launcher_that_no_server_takes_is_refused() {
     let folder = tempfile::tempdir().expect("a folder");
     for (name, value, words) in [

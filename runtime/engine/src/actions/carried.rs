@@ -394,6 +394,8 @@ const VARIABLES: [&str; 4] =
     ["env", "yarn.app.mapreduce.am.env", "mapreduce.map.env", "mapred.child.env"];
 const SAME: [&[&str]; 6] = [&MEMORY, &VCORES, &QUEUE, &PRIORITY, &OPTIONS, &VARIABLES];
 
+/// Why settings of Hive have no effect in an action whose queries another server runs.
+const OF_BEELINE: &str = "like a server, ankus passes only `oozie.*` on to `beeline`; write `set NAME=VALUE;` in the script";
 /// Why the others have no effect.
 const LATER: &str = "another property is set that counts instead of it";
 const OWN_OPTIONS: &str = "the action has options of its own";
@@ -535,6 +537,8 @@ pub const PROPERTIES: &[Row] = &[
         "oozie.hive.defaults",
         Without("servers no longer read it; name the file in a `<job-xml>`"),
     ),
+    of(&["hive2"], "hive.*", Without(OF_BEELINE)),
+    of(&["hive2"], "tez.*", Without(OF_BEELINE)),
     all("oozie.credentials.skip", Carried("`true` switches credentials off")),
     all("oozie.use.system.libpath", Carried("`true` provides the share library, if there is one")),
 ];
@@ -670,7 +674,7 @@ pub fn unheeded<'a>(
         said.iter().any(|said| said == name)
             || properties.iter().any(|known| launcher(known) == Some(name))
     };
-    let has_options = kind == "java"
+    let has_options = matches!(kind, "java" | "distcp")
         && action.children().any(|it| matches!(it.tag_name().name(), "java-opts" | "java-opt"));
     for names in SAME {
         let counts = names.iter().position(|name| is_set(name)).unwrap_or(names.len());

@@ -602,11 +602,13 @@ impl Parts<'_, '_, '_> {
         };
         let uri = self.text("git-uri").ok_or_else(|| missing("git-uri"))?;
         let destination = self.text("destination-uri").ok_or_else(|| missing("destination-uri"))?;
-        for (name, text) in [("git-uri", &uri), ("destination-uri", &destination)] {
+        let advice = [
+            ("git-uri", &uri, "for `git@HOST:PATH`, write `ssh://git@HOST/PATH`"),
+            ("destination-uri", &destination, "write `hdfs://HOST/PATH` or `file:///PATH`"),
+        ];
+        for (name, text, advice) in advice {
             if !has_scheme(text) {
-                let message = format!(
-                    "<{name}> has no scheme: for `git@HOST:PATH`, write `ssh://git@HOST/PATH`"
-                );
+                let message = format!("<{name}> has no scheme: {advice}");
                 return Err(Refusal::new(Class::Error, "JA018", message));
             }
         }
