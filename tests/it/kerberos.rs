@@ -33,7 +33,7 @@ impl Kdc {
         let port = port.local_addr().expect("an address").port();
         let shown = folder.display();
         let client = format!(
-            "[libdefaults]\n default_realm = ANKUS.TEST\n dns_lookup_kdc = false\n dns_lookup_realm = false\n rdns = false\n dns_canonicalize_hostname = false\n udp_preference_limit = 1\n[realms]\n ANKUS.TEST = {{\n  kdc = 127.0.0.1:{port}\n }}\n OTHER.TEST = {{\n  kdc = 127.0.0.1:{port}\n }}\n[domain_realm]\n localhost = ANKUS.TEST\n"
+            "[libdefaults]\n default_realm = ANKUS.TEST\n dns_lookup_kdc = false\n dns_lookup_realm = false\n rdns = false\n dns_canonicalize_hostname = false\n udp_preference_limit = 1\n k5login_directory = {shown}/logins\n[realms]\n ANKUS.TEST = {{\n  kdc = 127.0.0.1:{port}\n }}\n OTHER.TEST = {{\n  kdc = 127.0.0.1:{port}\n }}\n[domain_realm]\n localhost = ANKUS.TEST\n"
         );
         let realm = |name: &str| {
             format!(
@@ -51,7 +51,13 @@ impl Kdc {
                 &["-r", realm, "-q", "addprinc -pw t krbtgt/ANKUS.TEST@OTHER.TEST"],
             );
         }
-        for add in ["-pw a alice", "-pw h hue", "-randkey HTTP/localhost", "-randkey HTTP/other"] {
+        for add in [
+            "-pw a alice",
+            "-pw h hue",
+            "-randkey HTTP/localhost",
+            "-randkey HTTP/other",
+            "-randkey host/localhost",
+        ] {
             run("kadmin.local", &["-q", &format!("addprinc {add}")]);
         }
         run("kadmin.local", &["-r", "OTHER.TEST", "-q", "addprinc -pw j joe"]);
@@ -365,4 +371,104 @@ fn keys_change(kdc: &Kdc, server: &Server) {
         std::thread::sleep(Duration::from_millis(100));
     }
     panic!("the keytab was not read again");
+}
+
+/// A daemon of ssh that admits only those with a ticket; it ends when the value is dropped.
+struct Daemon(Child);
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        // It may have ended already.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn ssh_logs_in_with_a_ticket() {
+    const SSHD: &str = "/usr/sbin/sshd";
+    let tools = ["krb5kdc", "kadmin.local", "kdb5_util", "kinit", "ssh", "ssh-keygen"];
+    let lacking = missing(&tools).or((!Path::new(SSHD).exists()).then(|| SSHD.to_owned()));
+    if let Some(tool) = lacking {
+        println!("skipped: {tool} is not installed");
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let kdc = Kdc::start(folder.path());
+    kdc.keytab("host/localhost", "host.keytab");
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    let user = said(Command::new("id").arg("-un")).trim().to_owned();
+    std::fs::create_dir(folder.path().join("logins")).expect("a folder");
+    std::fs::write(folder.path().join("logins").join(&user), "alice@ANKUS.TEST\n").expect("a file");
+    said(Command::new("ssh-keygen").args(["-q", "-t", "ed25519", "-N", "", "-f", &at("host")]));
+    // `sshd` requires its privilege separation folder, although it never uses it here.
+    let _ = std::fs::create_dir_all("/run/sshd");
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = listener.local_addr().expect("an address").port();
+    drop(listener);
+    let mut sshd = tool(folder.path(), SSHD, &["-D", "-f", "/dev/null", "-p", &port.to_string()]);
+    let options = [
+        "ListenAddress=127.0.0.1",
+        "StrictModes=no",
+        "UsePAM=no",
+        "PidFile=none",
+        "PubkeyAuthentication=no",
+    ];
+    let more = [
+        "GSSAPIAuthentication=yes",
+        "GSSAPIStrictAcceptorCheck=no",
+        &format!("HostKey={}", at("host")),
+    ];
+    sshd.args(options.iter().chain(&more).flat_map(|option| ["-o", option]));
+    sshd.env("KRB5_KTNAME", at("host.keytab")).stderr(Stdio::null());
+    let _daemon = Daemon(sshd.spawn().expect("sshd runs"));
+    for _ in 0..2_400 {
+        if TcpStream::connect(("127.0.0.1", port)).is_ok() {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    let config = format!(
+        "Host *\n Port {port}\n GSSAPIAuthentication yes\n UserKnownHostsFile {}\n",
+        at("known")
+    );
+    std::fs::write(folder.path().join("config"), config).expect("a file");
+    let ssh = folder.path().join("ssh");
+    std::fs::write(&ssh, format!("#!/bin/sh\nexec /usr/bin/ssh -F {} \"$@\"\n", at("config")))
+        .expect("a file");
+    std::fs::set_permissions(&ssh, std::fs::Permissions::from_mode(0o755)).expect("ours");
+    let own = format!(
+        "[tools]\nssh = \"{}\"\n[launchers.edge]\nkind = \"ssh\"\nhost = \"{user}@localhost\"\nconfig = \"{}\"\nfolder = \"{}\"\n\
+         [launchers.shell]\nlauncher = \"edge\"\n",
+        at("ssh"),
+        at("config"),
+        at("jobs")
+    );
+    let flow = format!(
+        "<workflow-app xmlns='uri:oozie:workflow:1.0' name='w'><start to='a'/>\
+         <action name='a'><ssh xmlns='uri:oozie:ssh-action:0.2'><host>{user}@localhost</host><command>echo</command><arg>k=a  'b'</arg>\
+         <capture-output/></ssh><ok to='b'/><error to='bad'/></action>\
+         <action name='b'><shell xmlns='uri:oozie:shell-action:1.0'><resource-manager>rm</resource-manager><name-node>hdfs://nn</name-node>\
+         <exec>sh</exec><argument>-c</argument><argument>echo \"via=${{SSH_CONNECTION:+ssh}} $0\"</argument>\
+         <argument>${{wf:actionData(\"a\")[\"k\"]}}</argument></shell><ok to='end'/><error to='bad'/></action>\
+         <kill name='bad'><message>m</message></kill><end name='end'/></workflow-app>"
+    )
+    .replace("${SSH_CONNECTION:+ssh}", "$SSH_CONNECTION");
+    crate::run::application(folder.path(), &[("app/workflow.xml", &flow), ("own.toml", &own)]);
+    let run = |id: &str, cache: Option<&str>| {
+        let mut command = crate::elsewhere::command(folder.path(), &["run", "app", "--id", id]);
+        command
+            .env("KRB5_CONFIG", at("krb5.conf"))
+            .env("KRB5CCNAME", cache.unwrap_or("FILE:/none"));
+        let output = command.output().expect("it runs");
+        (output.status.code(), crate::run::text(&output))
+    };
+    let (code, told) = run("without", None);
+    assert!(code == Some(1) && told.contains("AUTH_FAILED") && told.contains("kinit"), "{told}");
+    let cache = kdc.kinit("alice", "a");
+    let (code, told) = run("with", Some(&cache));
+    assert_eq!(code, Some(0), "{told}");
+    let told = std::fs::read_to_string(folder.path().join("store/jobs/with/b-0-1/stdout"));
+    let told = told.expect("an output");
+    assert!(told.starts_with("via=127.0.0.1 ") && told.ends_with(" a  'b'\n"), "{told}");
 }

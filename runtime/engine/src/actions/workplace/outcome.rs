@@ -234,7 +234,8 @@ fn hint_of(code: &str) -> &'static str {
             "; see whether `ssh -o BatchMode=yes USER@HOST true` works for the user who runs ankus"
         }
         "AUTH_FAILED" => {
-            "; add a key of the user who runs ankus to that user's `authorized_keys`: passwords cannot be entered here"
+            "; add a key of the user who runs ankus to that user's `authorized_keys`, or get a Kerberos ticket (`kinit`) if the machine \
+             accepts one: passwords cannot be entered here"
         }
         _ => "",
     }
