@@ -10,6 +10,8 @@ mod again;
 mod applications;
 mod archives;
 mod browser;
+#[cfg(feature = "object-stores")]
+mod buckets;
 mod cli;
 mod clients;
 mod clocks;
