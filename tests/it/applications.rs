@@ -137,51 +137,6 @@ fn partitions_are_folders_of_the_warehouse() {
     assert!(code == Some(2) && told.contains("a metastore stands for `hcat://…` only"), "{told}");
 }
 
-/// Needs a metastore at `ANKUS_METASTORE=localhost:9083` with the table `sales.orders (n int)`, partitioned by `day
-/// string, hour int`, and its partitions `day=2020-01-01/hour=2` and `hour=3`.
-/// Spark has one in its jars: `org.apache.hadoop.hive.metastore.HiveMetaStore`, with `hive.async.log.enabled=false`.
-#[test]
-fn a_real_metastore_is_asked() {
-    let Ok(metastore) = std::env::var("ANKUS_METASTORE") else {
-        println!("skipped: ANKUS_METASTORE names no metastore");
-        return;
-    };
-    let folder = tempfile::tempdir().expect("a folder");
-    let is = |path: &str| format!("hcat:exists('hcat://meta:9083/{path}')");
-    let flow = format!(
-        "<workflow-app xmlns='uri:oozie:workflow:1.0' name='w'><start to='is'/><decision name='is'><switch><case to='end'>${{{} and {} \
-         and {} and not {} and not {} and not {}}}</case><default to='bad'/></switch></decision><kill name='bad'><message>m</message></kill>\
-         <end name='end'/></workflow-app>",
-        is("sales/orders/day=2020-01-01;hour=2"),
-        is("sales/orders/day=2020-01-01"),
-        is("sales/orders"),
-        is("sales/orders/day=2020-01-02"),
-        is("sales/none/day=1"),
-        is("sales/orders/hour=7")
-    );
-    let coordinator = "<coordinator-app xmlns='uri:oozie:coordinator:0.4' name='c' frequency='${coord:hours(1)}' start='2020-01-01T02:00Z' \
-         end='2020-01-01T04:00Z' timezone='UTC'><datasets><dataset name='d' frequency='${coord:hours(1)}' initial-instance='2020-01-01T00:00Z' \
-         timezone='UTC'><uri-template>hcat://meta:9083/sales/orders/day=${YEAR}-${MONTH}-${DAY};hour=${HOUR}</uri-template><done-flag/></dataset>\
-         </datasets><input-events><data-in name='in' dataset='d'><instance>2020-01-01T02:00Z</instance></data-in></input-events>\
-         <action><workflow><app-path>hdfs://nn/app</app-path></workflow></action></coordinator-app>";
-    let settings = format!("[hosts]\n\"hcat://meta:9083\" = \"thrift://{metastore}\"\n");
-    application(
-        folder.path(),
-        &[
-            ("app/workflow.xml", &flow),
-            (".ankus/root/app/workflow.xml", &flow),
-            ("coord/coordinator.xml", &coordinator.replace("hour=${HOUR}", "hour=2")),
-            ("ankus.toml", &settings),
-        ],
-    );
-    for command in [&["run", "app"], &["run", "coord"]] {
-        let (code, told) = said(folder.path(), command);
-        assert_eq!(code, Some(0), "{told}");
-    }
-    let (code, told) = said(folder.path(), &["doctor"]);
-    assert!(told.contains("answers"), "{code:?} {told}");
-}
-
 #[test]
 fn properties_name_what_to_run() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -78,6 +78,7 @@ mod livy;
 mod lsp;
 mod map_reduce;
 mod mending;
+mod metastores;
 mod mistakes;
 mod one_place;
 mod oozie_client;
