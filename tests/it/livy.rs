@@ -357,36 +357,109 @@ fn a_busy_livy_is_asked_again() {
     assert_eq!(livy.started(), 1);
 }
 
-/// Needs a server whose Spark runs in the cluster at `localhost:8020` (`ANKUS_LIVY=http://localhost:8998`).
-#[test]
-fn a_real_livy_runs_spark() {
+/// Writes a spark action for the server that `ANKUS_LIVY=http://localhost:8998` names, whose Spark runs in the cluster at
+/// `localhost:8020`. (Livy 0.7.1 is in Maven's registry; it accepts Spark up to 3.0, but only asks `spark-submit
+/// --version`.) Returns false, and prints the reason, if there is none.
+fn real(folder: &Path, script: &str, argument: &str) -> bool {
     let Ok(server) = std::env::var("ANKUS_LIVY") else {
         println!("skipped: ANKUS_LIVY names no server");
-        return;
+        return false;
     };
+    let settings = format!(
+        "[hosts]\n\"hdfs://localhost:8020\" = \"webhdfs://localhost:9870\"\n[launchers.edge]\nkind = \"livy\"\nserver = \"{server}\"\n\
+         staging = \"hdfs://localhost:8020/tmp/ankus\"\nweb = \"http://localhost:8088\"\n[launchers.spark]\nlauncher = \"edge\"\n"
+    );
+    fs::write(folder.join("own.toml"), settings).expect("a file");
+    spark(folder, &format!("<arg>{argument}</arg>"));
+    let workflow = folder.join("app/workflow.xml");
+    let definition = fs::read_to_string(&workflow).expect("a workflow");
+    let definition = definition
+        .replace("<class>org.example.Sum</class><jar>lib/sum.jar</jar>", "<jar>sum.py</jar>")
+        .replace("hdfs://nn", "hdfs://localhost:8020")
+        .replace("<resource-manager>local<", "<resource-manager>localhost:8032<");
+    fs::write(&workflow, definition).expect("a workflow");
+    fs::write(folder.join("app/sum.py"), script).expect("a script");
+    fs::remove_file(folder.join("app/lib/sum.jar")).expect("a file");
+    true
+}
+
+#[test]
+fn a_real_livy_runs_spark() {
     const SUM: &str = "import sys\nfrom pyspark.sql import SparkSession\nspark = SparkSession.builder.getOrCreate()\n\
         n = spark.sparkContext.parallelize(range(9), 2).sum()\nspark.stop()\nsys.exit(0 if n == int(sys.argv[1]) else 3)\n";
-    for (expected, code, words) in [("36", 0, "SUCCEEDED"), ("1", 1, "ended dead in Livy")] {
+    for (expected, code, words) in [("36", 0, "SUCCEEDED"), ("1", 1, "exited with status 3")] {
         let folder = tempfile::tempdir().expect("a folder");
-        let settings = format!(
-            "[hosts]\n\"hdfs://localhost:8020\" = \"webhdfs://localhost:9870\"\n[launchers.edge]\nkind = \"livy\"\nserver = \"{server}\"\n\
-             staging = \"hdfs://localhost:8020/tmp/ankus\"\nweb = \"http://localhost:8088\"\n[launchers.spark]\nlauncher = \"edge\"\n"
-        );
-        fs::write(folder.path().join("own.toml"), settings).expect("a file");
-        spark(folder.path(), &format!("<arg>{expected}</arg>"));
-        let workflow = folder.path().join("app/workflow.xml");
-        let definition = fs::read_to_string(&workflow).expect("a workflow");
-        let definition = definition
-            .replace("<class>org.example.Sum</class><jar>lib/sum.jar</jar>", "<jar>sum.py</jar>")
-            .replace("hdfs://nn", "hdfs://localhost:8020")
-            .replace("<resource-manager>local<", "<resource-manager>localhost:8032<");
-        fs::write(&workflow, definition).expect("a workflow");
-        fs::write(folder.path().join("app/sum.py"), SUM).expect("a script");
-        fs::remove_file(folder.path().join("app/lib/sum.jar")).expect("a file");
+        if !real(folder.path(), SUM, expected) {
+            return;
+        }
         let output = done(run(folder.path()));
         assert_eq!(output.status.code(), Some(code), "{}", text(&output));
         assert!(text(&output).contains(words), "{}", text(&output));
         let shown = text(&done(command(folder.path(), &["job", "show", "w", "--format", "json"])));
         assert!(shown.contains("job_") || code == 1, "{shown}");
+    }
+}
+
+#[test]
+fn a_real_livy_keeps_batches_over_a_crash_and_ends_those_that_are_killed() {
+    const SLEEP: &str = "import sys, time\nfrom pyspark.sql import SparkSession\nspark = SparkSession.builder.getOrCreate()\n\
+        time.sleep(int(sys.argv[1]))\nspark.stop()\n";
+    let ours = |folder: &Path| {
+        let mut attempts = fs::read_dir(folder.join("store/jobs/w")).expect("attempts");
+        let attempt = attempts.next().expect("an attempt").expect("an attempt");
+        let ticket = fs::read_to_string(attempt.path().join("ticket.json")).expect("a ticket");
+        let ticket: Value = serde_json::from_str(&ticket).expect("JSON");
+        ticket["id"].as_str().expect("an id").to_owned()
+    };
+    let get = |url: &str| {
+        let output = std::process::Command::new("curl").args(["-s", url]).output();
+        let output = output.expect("curl runs");
+        serde_json::from_slice::<Value>(&output.stdout).expect("JSON")
+    };
+    let batches = |id: &str| {
+        let server = std::env::var("ANKUS_LIVY").expect("a server");
+        let all = get(&format!("{server}/batches?size=1000"));
+        let all = all["sessions"].as_array().expect("batches").clone();
+        let is_ours =
+            |batch: &&Value| batch["name"].as_str().is_some_and(|name| name.ends_with(id));
+        all.iter().filter(is_ours).cloned().collect::<Vec<Value>>()
+    };
+    for is_killed in [false, true] {
+        let folder = tempfile::tempdir().expect("a folder");
+        if !real(folder.path(), SLEEP, if is_killed { "600" } else { "5" }) {
+            return;
+        }
+        let mut running = spawned(folder.path());
+        wait("there is no attempt", || {
+            folder.path().join("store/jobs/w/sum-0-1/ticket.json").exists()
+        });
+        let id = ours(folder.path());
+        wait("it is not submitted", || !batches(&id).is_empty());
+        let _ = running.kill();
+        let _ = running.wait();
+        if is_killed {
+            let killed = done(command(folder.path(), &["job", "kill", "w"]));
+            assert!(killed.status.success(), "{}", text(&killed));
+            let resumed = done(command(folder.path(), &["job", "resume", "w"]));
+            let show = text(&done(command(folder.path(), &["job", "show", "w"])));
+            assert!(show.contains("KILLED"), "{}{show}", text(&resumed));
+            wait("the batch is still there", || batches(&id).is_empty());
+        } else {
+            let resumed = done(command(folder.path(), &["job", "resume", "w"]));
+            let show = text(&done(command(folder.path(), &["job", "show", "w"])));
+            assert!(show.contains("SUCCEEDED"), "{}{show}", text(&resumed));
+            assert_eq!(batches(&id).len(), 1, "it was submitted once");
+        }
+        let tagged = get(&format!("http://localhost:8088/ws/v1/cluster/apps?applicationTags={id}"));
+        let states: Vec<&Value> = tagged["apps"]["app"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .map(|app| &app["state"])
+            .collect();
+        assert!(
+            states.iter().all(|state| *state == "FINISHED" || *state == "KILLED"),
+            "{states:?}"
+        );
     }
 }
