@@ -441,7 +441,7 @@ impl Parts<'_, '_, '_> {
     fn hive(&self) -> Result<CommandLine, Refusal> {
         let mut arguments = self.hive_statement()?;
         for (name, value) in self.request.configuration {
-            if !name.starts_with("oozie.") {
+            if !name.starts_with("oozie.launcher.") {
                 arguments.extend(["--hiveconf".to_owned(), format!("{name}={value}")]);
             }
         }
@@ -752,8 +752,8 @@ mod tests {
         );
         check_with(
             "<hive><query>select 1</query><param>d=2</param></hive>",
-            &[("hive.x", "1"), ("oozie.launcher.y", "2")],
-            "hive -e select 1 --hivevar d=2 --hiveconf hive.x=1",
+            &[("hive.x", "1"), ("oozie.launcher.y", "2"), ("oozie.own", "3")],
+            "hive -e select 1 --hivevar d=2 --hiveconf hive.x=1 --hiveconf oozie.own=3",
         );
         check(
             "<hive2><jdbc-url>jdbc:hive2://h</jdbc-url><script>q.hql</script></hive2>",
