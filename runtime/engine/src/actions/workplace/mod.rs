@@ -332,10 +332,10 @@ impl Workplace<'_, '_> {
     /// Number of bytes of output that an action may pass to others. A value that is not a number is ignored, as the
     /// server does.
     fn output_limit(&self, configuration: &BTreeMap<String, String>) -> u64 {
-        const LIMIT: &str = "oozie.action.max.output.data";
+        let name = outcome::limit_of(self.element.tag_name().name());
         let number = |text: &String| text.trim().parse().ok();
-        let of_action = configuration.get(LIMIT).and_then(number);
-        of_action.or_else(|| self.needs.server.get(LIMIT).and_then(number)).unwrap_or(CAPTURED)
+        let of_action = configuration.get(name).and_then(number);
+        of_action.or_else(|| self.needs.server.get(name).and_then(number)).unwrap_or(CAPTURED)
     }
 
     /// Adds the settings for clients of a cluster to the configuration, and writes the trace by which their jobs are

@@ -8,11 +8,14 @@ use crate::host::process::{Bound, Exit, State};
 use crate::host::telling::{last, telling};
 use ankus_lang::action_types::action_type;
 use ankus_lang::configuration;
-use ankus_lang::machine::{ActionError, Answer, Finished, Output};
+use ankus_lang::machine::{ActionError, Answer, Class, Finished, Output};
 use rustix::process::Signal;
 use std::fs;
 use std::io::{self, Read as _, Seek as _};
 use std::path::Path;
+
+/// The error code of an ssh action whose output is too long, or not a file of properties.
+const OUTPUT_OF_SSH: &str = "ERR_UNKNOWN_ERROR";
 
 /// Why an action failed: its error code and message.
 struct Failed {
@@ -30,6 +33,10 @@ impl Failed {
 /// Returns the outcome of a program as the answer of an executor.
 pub fn outcome(folder: &Path, kind: &str, capture: Capture, limit: u64, state: State) -> Answer {
     match succeeded(folder, kind, capture, limit, state) {
+        // A server asks for the output of a command over ssh itself, and an error then fails the job.
+        Err(Failed { code, message }) if code == OUTPUT_OF_SSH => {
+            Answer::Error(Class::Failed, code, message)
+        }
         Ok(output) => {
             Answer::Finished(Finished { output: output.into(), ..Finished::new("SUCCEEDED") })
         }
@@ -67,7 +74,10 @@ fn succeeded(
             "the disk of the store had no room for its output; make room and run it again",
         ));
     }
-    let data = captured(folder, kind, capture, limit)?;
+    let data = captured(folder, kind, capture, limit).map_err(|failed| match kind {
+        "ssh" => Failed { code: OUTPUT_OF_SSH.to_owned(), ..failed },
+        _ => failed,
+    })?;
     let records = action_type(kind).is_some_and(|kind| kind.starts_jobs);
     let child_ids = records.then(|| job_ids(folder)).flatten();
     let data = match &child_ids {
@@ -138,6 +148,14 @@ fn ended_well(folder: &Path, kind: &str, exit: Exit) -> Result<(), Failed> {
     }
 }
 
+/// Returns the name of the property with the maximum size of an action's captured output.
+pub(super) fn limit_of(kind: &str) -> &'static str {
+    match kind {
+        "ssh" => "oozie.servlet.CallbackServlet.max.data.len",
+        _ => "oozie.action.max.output.data",
+    }
+}
+
 /// Returns the properties that a program wrote, if its output is captured.
 fn captured(
     folder: &Path,
@@ -169,8 +187,9 @@ fn captured(
         }
     };
     if bytes.len() as u64 > limit {
+        let name = limit_of(kind);
         return Err(Failed::of_launcher(format!(
-            "the captured output is larger than {limit} bytes (oozie.action.max.output.data)"
+            "the captured output is larger than {limit} bytes ({name})"
         )));
     }
     let text = String::from_utf8_lossy(&bytes).into_owned();
@@ -381,6 +400,28 @@ mod tests {
             let exit = Exit { said: Some("ended: why".to_owned()), ..Exit::default() };
             let failed = ended_well(folder.path(), "spark", exit).expect_err("it failed");
             assert_eq!(failed.message, format!("the spark action's {expected}"));
+        }
+    }
+
+    #[test]
+    fn output_that_ssh_cannot_pass_on_fails_the_job() {
+        let folder = tempfile::tempdir().expect("a folder");
+        for (output, is_fine) in [("a=1\n", true), ("a=123456\n", false), ("a=\\u1\n", false)] {
+            fs::write(folder.path().join("stdout"), output).expect("a file");
+            for kind in ["ssh", "shell"] {
+                let ended = State::Ended(Exit { code: Some(0), ..Exit::default() });
+                let code = match outcome(folder.path(), kind, Capture::Stdout, 6, ended) {
+                    Answer::Error(Class::Failed, code, _) => Some(code),
+                    Answer::Finished(finished) => finished.error.code.clone(),
+                    other => panic!("{other:?}"),
+                };
+                let expected = match kind {
+                    _ if is_fine => None,
+                    "ssh" => Some(OUTPUT_OF_SSH),
+                    _ => Some("JA018"),
+                };
+                assert_eq!(code.as_deref(), expected, "{kind} {output}");
+            }
         }
     }
 }
