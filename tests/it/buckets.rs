@@ -84,8 +84,7 @@ impl Store {
 
     /// Runs an application of the folder with this store; `raw` is its bucket.
     fn run(&self, folder: &Path, app: &str) -> (Option<i32>, String) {
-        let settings =
-            "[server]\nfilesystems = [\"hdfs\", \"s3a\"]\n[hosts]\n\"s3a://raw\" = \"s3://raw\"\n";
+        let settings = "[server]\nfilesystems = [\"hdfs\", \"s3a\"]\n[hosts]\n\"s3a://raw\" = \"s3://raw\"\n\"s3a://gone\" = \"s3://gone\"\n";
         fs::write(folder.join("ankus.toml"), settings).expect("a file");
         let mut command = ankus(folder, &["run", app]);
         command.env("AWS_ACCESS_KEY_ID", "x").env("AWS_SECRET_ACCESS_KEY", "y");
@@ -138,6 +137,7 @@ fn fs_actions_work_on_buckets() {
         ("<move source='s3a://raw/out/a.txt' target='s3a://raw/out/_DONE'/>", "FS008"),
         ("<move source='s3a://raw/none' target='s3a://raw/there'/>", "FS006"),
         ("<chmod path='s3a://raw/out/a.txt' permissions='700'/>", "no permissions"),
+        ("<touchz path='s3a://gone/x'/>", "The specified bucket does not exist (NoSuchBucket)"),
     ] {
         application(folder.path(), &[("app/workflow.xml", &workflow(command, "true"))]);
         let (status, told) = store.run(folder.path(), "app");

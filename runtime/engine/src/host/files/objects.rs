@@ -213,7 +213,16 @@ impl ObjectFiles {
 
 /// Returns the message of an error without details of the request.
 fn told(error: &opendal::Error) -> String {
-    let mut why = format!("{}: {}", error.kind(), error.message());
+    let message = error.message();
+    // The answer of a store is quoted as a structure with these fields.
+    let field = |name: &str| {
+        let (_, value) = message.split_once(&format!("{name}: \""))?;
+        Some(value.split_once('"')?.0)
+    };
+    let mut why = match (field("message"), field("code")) {
+        (Some(words), Some(code)) => format!("{}: {words} ({code})", error.kind()),
+        _ => format!("{}: {message}", error.kind()),
+    };
     why.truncate(why.find('\n').unwrap_or(why.len()));
     why
 }
@@ -597,5 +606,18 @@ mod tests {
         };
         let url = StoreUrl::parse(&format!("{url}/check-files")).expect("the URL of a bucket");
         check(&ObjectFiles::new("s3a://bucket", &url));
+    }
+
+    #[test]
+    fn the_answer_of_a_store_is_told_in_its_words() {
+        for (message, expected) in [
+            (
+                "S3Error { code: \"NoSuchBucket\", message: \"The specified bucket does not exist\", resource: \"\" }",
+                "ConfigInvalid: The specified bucket does not exist (NoSuchBucket)",
+            ),
+            ("no region\nmore", "ConfigInvalid: no region"),
+        ] {
+            assert_eq!(told(&opendal::Error::new(ErrorKind::ConfigInvalid, message)), expected);
+        }
     }
 }
