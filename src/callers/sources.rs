@@ -23,13 +23,12 @@ pub(super) fn is_source(path: &str) -> bool {
     ENDINGS.iter().any(|end| path.ends_with(end))
 }
 
-/// Package and name of the class that a source has by its path.
+/// Package and name of the class that a source has by its path; the package of a class without one is empty.
 fn class_of(path: &str) -> Option<(String, &str)> {
     let (stem, _) = name_of(path).rsplit_once('.')?;
     let folders: Vec<&str> = folder_of(path).split('/').collect();
     let root = folders.iter().rposition(|folder| ROOTS.contains(folder))?;
-    let package = &folders[root + 1..];
-    (!package.is_empty() && !stem.is_empty()).then(|| (package.join("."), stem))
+    (!stem.is_empty()).then(|| (folders[root + 1..].join("."), stem))
 }
 
 /// The classes of a tree, by package and name, with the paths of their sources.
@@ -59,7 +58,7 @@ impl Sources {
 
     /// Returns what is known of a class that has no source, but whose package has, or nearly has.
     pub(super) fn alike(&self, class: &str) -> Option<Alike> {
-        let (package, name) = class.rsplit_once('.')?;
+        let (package, name) = class.rsplit_once('.').unwrap_or(("", class));
         let own = self.packages.get(package);
         // The main class of a file in Kotlin.
         let plain = name.strip_suffix("Kt").unwrap_or(name);
@@ -69,7 +68,10 @@ impl Sources {
         let mut alike = Alike::default();
         let mut add = |package: &str, name: &str, path: &str| {
             if alike.classes.len() < MOST_ALIKE {
-                alike.classes.push(format!("{package}.{name}"));
+                alike.classes.push(match package {
+                    "" => name.to_owned(),
+                    _ => format!("{package}.{name}"),
+                });
                 alike.sources.push(path.to_owned());
             }
         };
@@ -83,7 +85,8 @@ impl Sources {
         for (other, classes) in &self.packages {
             let Some(path) = classes.get(name).filter(|_| other != package) else { continue };
             // A package was left out of the path, or is too much in it.
-            let is_inner = other.strip_prefix(&below).is_some_and(|rest| !rest.contains('.'));
+            let is_inner = !package.is_empty()
+                && other.strip_prefix(&below).is_some_and(|rest| !rest.contains('.'));
             if is_slip(package, other) || is_owned && is_inner {
                 add(other, name, path);
             }
@@ -121,7 +124,17 @@ mod tests {
             Some(("com.acme".into(), "Load"))
         );
         assert_eq!(class_of("src/com/acme/Load.scala"), Some(("com.acme".into(), "Load")));
-        assert_eq!(class_of("src/main/scala/Load.scala"), None);
+        assert_eq!(class_of("src/main/scala/Load.scala"), Some((String::new(), "Load")));
+        assert_eq!(class_of("lib/Load.java"), None);
+    }
+
+    #[test]
+    fn a_class_may_have_no_package() {
+        let mut sources = Sources::default();
+        sources.add("src/main/java/WordCount.java");
+        let alike = |class: &str| sources.alike(class).map(|alike| alike.classes);
+        assert_eq!(alike("WordCout"), Some(vec!["WordCount".to_owned()]));
+        assert_eq!((alike("WordCount"), alike("com.acme.WordCount")), (None, None));
     }
 
     #[test]

@@ -56,13 +56,16 @@ fn meant<'f>(facts: &'f Facts<'_>, class: &str) -> Option<&'f str> {
     let alike = facts.submission.classes.get(class).filter(|_| !is_open(class))?;
     let [near] = alike.classes.as_slice() else { return None };
     let (own, others) = alike.sources.split_first()?;
-    let (package, named) = near.rsplit_once('.')?;
+    let (package, named) = near.rsplit_once('.').unwrap_or(("", near));
     let name = class.rsplit('.').next()?;
     // The folder of a source in Scala need not be that of its package, and a source may define more than its name says.
     let text = |path: &str| facts.files.text(path).map(|source| source.text.as_str());
     let own = text(own)?;
-    let is_it =
-        own.contains(&format!("package {package}")) && (named == name || !has_name(own, name));
+    let is_of_package = match package {
+        "" => !own.lines().any(|line| line.trim_start().starts_with("package ")),
+        _ => own.contains(&format!("package {package}")),
+    };
+    let is_it = is_of_package && (named == name || !has_name(own, name));
     if !is_it || others.iter().any(|path| text(path).is_none_or(|text| has_name(text, name))) {
         return None;
     }
