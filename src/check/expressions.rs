@@ -5,7 +5,7 @@ use crate::diag::Diagnostic;
 use crate::files;
 use crate::passes::expressions::{self, site_function};
 use crate::passes::flow::Flow;
-use crate::syntax::properties;
+use crate::syntax::properties::{self, Origin};
 use crate::syntax::xml::Tree;
 use ankus_lang::el::{Dialect, SiteFunction};
 use std::collections::BTreeMap;
@@ -25,7 +25,7 @@ pub(super) fn ask(input: &Input<'_>, tree: &Tree, flow: Option<Flow<'_>>) -> Vec
         Some(input.files.text(&path)?.text.clone())
     };
     let site: Vec<SiteFunction> = input.settings.functions.iter().map(site_function).collect();
-    expressions::examine(&expressions::Input {
+    let found = expressions::examine(&expressions::Input {
         tree,
         flow,
         dialect: Dialect::of_target(input.settings.target.name()),
@@ -34,7 +34,26 @@ pub(super) fn ask(input: &Input<'_>, tree: &Tree, flow: Option<Flow<'_>>) -> Vec
         provided: &provided,
         built: input.source.path.contains("src/main/"),
         shipped: &shipped,
-    })
+    });
+    found.into_iter().map(|found| at_value(input, found)).collect()
+}
+
+/// Moves a finding about an argument to the line of properties that sets it, if the argument is a single variable.
+fn at_value(input: &Input<'_>, found: Diagnostic) -> Diagnostic {
+    let of_value = ["el-argument-type", "el-non-positive-period"].contains(&found.kind.name);
+    if !of_value || found.file.is_some() {
+        return found;
+    }
+    let bound = input.submission.values.get(input.source.slice(found.span).trim());
+    let Some((Origin::File(file), bound)) = bound.map(|bound| (&bound.origin, bound)) else {
+        return found;
+    };
+    let read = found.span;
+    let mut moved = found.in_file(file.clone()).note_in(&*input.source.path, read, "read here");
+    moved.span = bound.value_span;
+    // The fixes are edits of the definition.
+    moved.fixes.clear();
+    moved
 }
 
 /// Checks a properties file: no property may have the name of a constant.

@@ -260,6 +260,7 @@ impl Report {
             });
         }
         self.without_repeated();
+        self.without_misspelt();
         self.of_one_key();
         self.without_exchanged();
         // A value that is wrong for a coordinator also makes its bundle fail; that is one fault.
@@ -330,6 +331,30 @@ impl Report {
                     || joined.iter().any(|(of, all)| is_below(folder, of) && all.starts_with(name))
             };
             !finding.diagnostic.lacking().iter().all(|name| is_told(name))
+        });
+    }
+
+    /// A path in properties that leads to no definition is not also reported as misspelled, by another definition that
+    /// the same properties start.
+    fn without_misspelt(&mut self) {
+        const NOWHERE: [&str; 4] = [
+            "application-path-leads-nowhere",
+            "coordinator-not-found",
+            "subworkflow-not-found",
+            "workflow-not-found",
+        ];
+        let leads = |finding: &Finding| NOWHERE.contains(&finding.diagnostic.kind.name);
+        let all = self.findings.iter().filter(|finding| is_properties(finding) && leads(finding));
+        let all: Vec<(String, Span)> =
+            all.map(|finding| (finding.path.clone(), finding.diagnostic.span)).collect();
+        if all.is_empty() {
+            return;
+        }
+        self.findings.retain(|finding| {
+            let span = finding.diagnostic.span;
+            let touches = |path: &Span| path.start <= span.end && span.start <= path.end;
+            finding.diagnostic.kind.name != "misspelt-path"
+                || !all.iter().any(|(file, path)| *file == finding.path && touches(path))
         });
     }
 

@@ -104,6 +104,7 @@ mod site;
 mod site_functions;
 mod slips;
 mod slips_apart;
+mod slips_callers;
 mod slips_marked;
 mod slips_programs;
 mod staged;

@@ -263,9 +263,14 @@ impl<'p> Passing<'p> {
         };
         // If the workflow uses the given name elsewhere, its spelling of it is right.
         let texts = [own, &self.workflow.text];
+        // If several places of the workflow agree, their spelling is right.
+        let several = || self.reads.iter().filter(|read| read.name == name).count() > 1;
         let is_ours = || match own.contains(&format!(">{near}<")) {
             true => declares || !slips::is_slip(name, near, texts),
-            false => slips::is_slip(near, name, texts),
+            false => {
+                slips::is_slip(near, name, texts)
+                    || (declares || several()) && !slips::is_slip(name, near, texts)
+            }
         };
         let is_known = || near.len() > 3 && slips::has_name(&self.workflow.text, near);
         if self.is_asked(near) || is_known() || !is_ours() {
@@ -327,7 +332,7 @@ impl<'p> Passing<'p> {
             found.note_in(self.around.path, self.path_span(), "the workflow is started here");
         found.message = format!("the workflow reads `{}`, but is passed `{near}`", wanted.name);
         found.span = bound.name_span;
-        Some(found.in_file(file.clone()))
+        Some(found.of(Fault::Misnamed).in_file(file.clone()))
     }
 
     /// Returns the finding about a faulty line that was meant to set a name, in the properties that start the

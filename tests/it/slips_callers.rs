@@ -1,0 +1,74 @@
+//! Slips that only show once it is known what starts a definition: properties and definitions in different folders, and
+//! values that are wrong where they are read.
+
+use crate::slips::told;
+
+const WORKFLOW: &str =
+    "<workflow-app name='sales' xmlns='uri:oozie:workflow:0.5'>\n<start to='clean'/>
+<action name='clean'><fs>\n<delete path='${outputDir}'/>\n<mkdir path='${outputDir}'/></fs>
+<ok to='end'/><error to='bad'/></action>
+<kill name='bad'><message>bad</message></kill><end name='end'/></workflow-app>";
+
+const COORDINATOR: &str =
+    "<coordinator-app name='daily' frequency='${coord:minutes(period)}' start='${startTime}'
+  end='${endTime}' timezone='UTC' xmlns='uri:oozie:coordinator:0.4'><controls><concurrency>1</concurrency></controls>
+<action><workflow>\n<app-path>${path}</app-path></workflow></action></coordinator-app>";
+
+const GIVEN: &str = "root=hdfs://nn:8020/sales\noozie.coord.application.path=${root}\npath=${root}\nperiod=60\n\
+    startTime=2026-01-01T00:00Z\nendTime=2027-01-01T00:00Z\noutputDir=${root}/out\n";
+
+/// A value is wrong where properties set it, not where an expression reads it.
+#[test]
+fn a_wrong_argument_is_told_of_at_its_value() {
+    let given = GIVEN.replace("period=60", "period=60 min");
+    let found = told(&[
+        ("job.properties", &given),
+        ("coordinator.xml", COORDINATOR),
+        ("workflow.xml", WORKFLOW),
+    ]);
+    assert_eq!(
+        found,
+        "job.properties:4:8: error: `n` of `coord:minutes` is an integer [el-argument-type]\n"
+    );
+}
+
+/// A declared parameter, and a name that several places agree on, are right; the property is not.
+#[test]
+fn a_coordinator_passes_properties_under_the_names_that_the_workflow_has() {
+    let files = |given: &str, workflow: &str| {
+        told(&[
+            ("job.properties", given),
+            ("coordinator.xml", COORDINATOR),
+            ("workflow.xml", workflow),
+        ])
+    };
+    let declared = WORKFLOW.replacen(
+        "<start",
+        "<parameters><property><name>releaseLabel</name></property></parameters><start",
+        1,
+    );
+    assert_eq!(files(&format!("{GIVEN}releaseLabel=1\n"), &declared), "");
+    assert_eq!(
+        files(&format!("{GIVEN}releaseLable=1\n"), &declared),
+        "job.properties:8:1: warning: the workflow reads `releaseLabel`, but is passed `releaseLable` [workflow-parameters-missing]\n"
+    );
+    assert_eq!(
+        files(&GIVEN.replace("outputDir", "outputdir"), WORKFLOW),
+        "job.properties:7:1: warning: the workflow reads `outputDir`, but is passed `outputdir` [workflow-parameters-missing]\n"
+    );
+}
+
+/// The workflow that the path should lead to is started by the same properties.
+#[test]
+fn a_path_that_leads_nowhere_is_not_misspelled_as_well() {
+    let given = "root=hdfs://nn:8020/apps/flows\noozie.coord.application.path=${root}/daily_sales\n\
+        path=${root}/daily_sale\nlib=${root}/daily_sales/lib\nperiod=60\nstartTime=2026-01-01T00:00Z\n\
+        endTime=2027-01-01T00:00Z\noutputDir=${root}/out\n";
+    let found = told(&[
+        ("flows/daily_sales/job.properties", given),
+        ("flows/daily_sales/coordinator.xml", COORDINATOR),
+        ("flows/daily_sales/workflow.xml", WORKFLOW),
+    ]);
+    assert!(found.starts_with("flows/daily_sales/job.properties:3:6: warning: "), "{found}");
+    assert_eq!(found.lines().count(), 1, "{found}");
+}
