@@ -95,6 +95,8 @@ pub(crate) type Scripts = BTreeMap<String, BTreeSet<String>>;
 pub struct Gathering {
     /// Root folders of repositories, to which paths may be relative.
     roots: BTreeSet<String>,
+    /// Whether everything is in one repository.
+    is_one: bool,
     /// Paths of definitions.
     definitions: BTreeSet<String>,
     /// The definitions that are not workflows, with the file name of such a definition in its folder.
@@ -136,6 +138,11 @@ impl Gathering {
         if !matches!(root, "" | ".") {
             self.roots.insert(root.to_owned());
         }
+    }
+
+    /// Records that everything gathered is in one repository: a top folder is a part of it, not a repository.
+    pub fn in_one_repository(&mut self) {
+        self.is_one = true;
     }
 
     /// Adds the path of any other file.
@@ -190,7 +197,31 @@ impl Gathering {
         self.starters.push(Starter { path: path.to_owned(), kind: Kind::Properties, calls });
     }
 
-    /// Adds an XML file; a file that is not a definition starts nothing.
+    /// Adds a configuration that `oozie job -config` takes instead of properties, if it names an application.
+    fn configuration(&mut self, path: &str, text: &str) {
+        let Ok(read) = properties::parse_configuration(text) else { return };
+        let values: BTreeMap<String, String> =
+            read.entries.iter().map(|entry| (entry.name.clone(), entry.value.clone())).collect();
+        let values = Arc::new(values);
+        let named = KEYS.iter().filter_map(|(key, name)| {
+            let entry = read.entries.iter().rev().find(|entry| entry.name == *key)?;
+            Some(Call {
+                uri: entry.value.trim().to_owned(),
+                span: entry.value_span,
+                name,
+                values: Arc::clone(&values),
+                hands_on: false,
+                name_node: false,
+                resource_manager: false,
+            })
+        });
+        let calls: Vec<Call> = named.collect();
+        if !calls.is_empty() {
+            self.starters.push(Starter { path: path.to_owned(), kind: Kind::Properties, calls });
+        }
+    }
+
+    /// Adds an XML file; a file that is neither a definition nor names an application starts nothing.
     pub fn xml(&mut self, path: &str, text: &str) {
         let tree = OnceCell::new();
         self.definition(path, text, || tree.get_or_init(|| Tree::parse_tolerantly(text).0));
@@ -210,6 +241,9 @@ impl Gathering {
         let is_nearly =
             || has("uri:oozie:") && tree.root().is_some_and(|root| meant(root.name()).is_some());
         if !ROOTS.iter().any(|(root, ..)| has(root)) && !is_nearly() {
+            if has(".application.path") && has("<configuration") {
+                self.configuration(path, text);
+            }
             return false;
         }
         self.definitions.insert(path.to_owned());
@@ -268,6 +302,7 @@ impl Gathering {
     /// Adds everything gathered from other files.
     pub fn add(&mut self, other: &Gathering) {
         self.roots.extend(other.roots.iter().cloned());
+        self.is_one |= other.is_one;
         self.definitions.extend(other.definitions.iter().cloned());
         self.others.extend(other.others.iter().map(|(path, name)| (path.clone(), *name)));
         self.starters.extend(other.starters.iter().cloned());
@@ -297,7 +332,8 @@ impl Gathering {
         }
         self.give_launched(&index);
         self.give_near(&mut index);
-        let followed = Followed::new(&self.roots, &self.definitions, &self.starters);
+        let mut followed = Followed::new(&self.roots, &self.definitions, &self.starters);
+        followed.is_one = self.is_one;
         // If some definition is above all top folders, every script belongs to its folder as well.
         let above = self.definitions.iter().any(|path| top(path, followed.common).is_none());
         let tops: HashSet<&str> =
@@ -380,6 +416,10 @@ impl Gathering {
                     };
                     let lost = lost
                         .or_else(|| followed.slipped(starter, call, &given))
+                        .or_else(|| match target {
+                            None => followed.mistyped(starter, call, &given),
+                            Some(_) => None,
+                        })
                         .filter(|_| known < MOST_CALLERS);
                     if let Some(lost) = lost {
                         let known = index.lost.entry(starter.path.clone()).or_default();
@@ -581,7 +621,9 @@ fn started(starter: &Starter, call: &Call, context: Option<&Caller>, merged: &mu
         span: call.span,
         by: above.unwrap_or_default(),
         values,
-        is_properties: starter.kind == Kind::Properties,
+        is_definition: starter.kind != Kind::Properties,
+        // The places of a configuration in XML are not lines of properties.
+        is_properties: starter.kind == Kind::Properties && starter.path.ends_with(".properties"),
         is_whole: starter.kind == Kind::Properties
             || !call.hands_on
             || is_all && context.is_some_and(|context| context.is_whole),

@@ -128,6 +128,9 @@ impl Project {
         let (mut starts, mut sources) = (Starts::default(), Vec::new());
         let mut rooted = Gathering::default();
         rooted.within(&shown(folder));
+        if tree.is_repository() {
+            rooted.in_one_repository();
+        }
         starts.0.insert(shown(folder), rooted);
         for (path, gathered, source) in files.par_iter().map(of_file).collect::<Vec<_>>() {
             sources.extend(source);
@@ -164,6 +167,11 @@ impl Project {
             Some(here) => here.join(shown(path)).to_string_lossy().into_owned(),
             None => shown(path),
         };
+        let is_one =
+            |(_, tree): &(_, Arc<Tree>)| tree.is_repository() && tree.root() == trees[0].1.root();
+        if !trees.is_empty() && trees.iter().all(is_one) {
+            gathering.in_one_repository();
+        }
         let mut known: HashSet<PathBuf> = HashSet::new();
         for (path, tree) in &trees {
             if known.contains(tree.root()) {
@@ -325,7 +333,12 @@ impl Project {
             .collect();
         firsts.sort_unstable();
         firsts.dedup();
-        let has_file = loaded.submission.files.iter().any(|file| is_file(&file.as_str()));
+        let beside = loaded.submission.files.iter().find(|file| is_file(&file.as_str())).cloned();
+        // Properties beside it that start another kind of application are not its own.
+        let is_own = |file: &String| {
+            loaded.files.text(file).is_none_or(|s| may_start(&s.text, loaded.found.kind))
+        };
+        let has_file = beside.as_ref().is_some_and(is_own);
         if let ([first], false) = (firsts.as_slice(), has_file)
             && is_file(first)
             && let Some(source) = side(looks, first)
@@ -335,6 +348,13 @@ impl Project {
             // Values given as arguments take precedence over all files.
             let mut given = loaded.submission.values.clone();
             given.retain(|_, bound| bound.origin == Origin::Argument);
+            if let Some(other) = beside {
+                loaded.submission.files.retain(|file| *file != other);
+                loaded
+                    .submission
+                    .values
+                    .retain(|_, bound| bound.origin != Origin::File(other.clone()));
+            }
             loaded.submission.merge(&Origin::File(first.clone()), &entries);
             loaded.submission.values.extend(given);
             loaded.files.insert(first, Entry::Text(source));
@@ -355,6 +375,20 @@ impl Project {
         add_texts(loaded, paths, looks);
         add_named(&index, loaded, looks);
     }
+}
+
+/// Whether properties may start a definition of this kind: they name its application, or none at all.
+fn may_start(text: &str, kind: FileKind) -> bool {
+    const KEYS: [(FileKind, &str); 3] = [
+        (FileKind::Workflow, "oozie.wf.application.path"),
+        (FileKind::Coordinator, "oozie.coord.application.path"),
+        (FileKind::Bundle, "oozie.bundle.application.path"),
+    ];
+    let entries = properties::parse(text).entries;
+    let of_key = |key: &str| entries.iter().any(|entry| entry.name == key);
+    let kinds: Vec<FileKind> =
+        KEYS.iter().filter(|(_, key)| of_key(key)).map(|(kind, _)| *kind).collect();
+    kinds.is_empty() || kinds.contains(&kind)
 }
 
 /// Adds the texts of files.

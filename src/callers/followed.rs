@@ -18,12 +18,16 @@ const MOST_PARTS: usize = 64;
 pub(super) struct Followed<'d> {
     /// Root folders to which paths may be relative.
     roots: &'d BTreeSet<String>,
+    /// Whether the tree is one repository.
+    pub(super) is_one: bool,
     paths: HashSet<&'d str>,
     /// All definitions, sorted by path components.
     in_order: Vec<&'d str>,
     /// Hashes of the ends of the paths of definitions, and of the ends of their folders with their file names, each
     /// with the index of the definition; all of them, and separately those below each folder of `tops`. Sorted.
     ends: Vec<(u64, u32)>,
+    /// Number of definitions by file name.
+    counts: HashMap<&'d str, usize>,
     /// Names of the folders that contain definitions, by parent folder.
     beside: HashMap<&'d str, BTreeSet<&'d str>>,
     /// Number of leading folders that all paths share.
@@ -43,9 +47,11 @@ impl<'d> Followed<'d> {
         let common = common(definitions, starters);
         let mut followed = Followed {
             roots,
+            is_one: false,
             paths: definitions.iter().map(String::as_str).collect(),
             in_order: definitions.iter().map(String::as_str).collect(),
             ends: Vec::new(),
+            counts: HashMap::new(),
             beside: HashMap::new(),
             common,
             tops: definitions.iter().filter_map(|path| top(path, common)).collect(),
@@ -56,6 +62,7 @@ impl<'d> Followed<'d> {
         let mut ends: Vec<(u64, u32)> = Vec::new();
         for (at, path) in followed.in_order.iter().copied().enumerate() {
             let (name, folder, top) = (name_of(path), folder_of(path), top(path, common));
+            *followed.counts.entry(name).or_default() += 1;
             let tops = [Some(0), top.map(|top| followed.number(top))];
             let mut parts = split(path);
             let files = followed.ends_of("", &parts);
@@ -121,7 +128,7 @@ impl<'d> Followed<'d> {
         let is_file = last.ends_with(".xml");
         if is_file && parts.len() == 1 && NAMES.contains(&last) {
             // A default file name indicates only the folder of the properties.
-            return match from.ends_with(".properties") {
+            return match self.submits(from) {
                 true => self.at(&join(own, last)?, call.name),
                 false => None,
             };
@@ -153,7 +160,7 @@ impl<'d> Followed<'d> {
                 let is_vague = length == enough && found.is_empty();
                 let is_below =
                     || near.is_some_and(|near| own.is_empty() || below(near, own).is_some());
-                let beside = is_vague && from.ends_with(".properties") && !is_below();
+                let beside = is_vague && self.submits(from) && !is_below();
                 return self.at(own, call.name).filter(|_| beside).or(near);
             }
         }
@@ -161,8 +168,26 @@ impl<'d> Followed<'d> {
             return Some(found);
         }
         // Properties are usually beside what they start, whatever the folder is called when deployed.
-        let beside = self.at(own, call.name).or_else(|| self.below(own, call.name));
-        beside.filter(|_| from.ends_with(".properties"))
+        let beside = || self.at(own, call.name).or_else(|| self.below(own, call.name));
+        let beside = || beside().or_else(|| self.only_above(own, call.name));
+        if let Some(found) = self.submits(from).then(beside).flatten() {
+            return Some(found);
+        }
+        // In one repository, it may be below another top folder, if nothing else there is called like it.
+        if !self.is_one || home.is_none() {
+            return None;
+        }
+        let all = (enough..=ends.len()).rev().map(|length| self.with_end(ends[length - 1]));
+        let mut all = all.filter(|found| !found.is_empty());
+        match all.next()? {
+            [(_, at)] => Some(self.in_order[*at as usize]),
+            _ => None,
+        }
+    }
+
+    /// Whether a caller is a file of properties, in either format: it is no definition.
+    fn submits(&self, caller: &str) -> bool {
+        !self.paths.contains(caller)
     }
 
     /// The workflow that is deployed with the coordinator that starts it: files beside the deployed coordinator are
@@ -175,7 +200,7 @@ impl<'d> Followed<'d> {
         values: &BTreeMap<String, String>,
     ) -> Option<&'d str> {
         let (key, _) = KEYS[1];
-        let is_start = call.name == NAMES[0] && !from.ends_with(".properties");
+        let is_start = call.name == NAMES[0] && !self.submits(from);
         let own =
             resolved(values.get(key).filter(|_| is_start && name_of(from) != NAMES[0])?, values);
         let mut folder = parts_of(&own);
@@ -183,11 +208,21 @@ impl<'d> Followed<'d> {
             folder.pop();
         }
         let rest = parts_of(uri);
-        let rest = rest.strip_prefix(folder.as_slice()).filter(|_| folder.len() > 1)?;
+        let rest = rest.strip_prefix(folder.as_slice())?;
+        // A single folder is evidence only of what is deployed in that folder itself.
+        if folder.is_empty() || folder.len() == 1 && !rest.is_empty() {
+            return None;
+        }
         let own = folder_of(from);
         let beside = self.at(&join(own, &rest.join("/"))?, call.name);
         // A workflow deployed beside its coordinator may be one folder above it in the tree.
         beside.or_else(|| self.at(folder_of(own), call.name).filter(|_| rest.is_empty()))
+    }
+
+    /// The only such definition of the tree, if it is in the parent of a folder.
+    fn only_above(&self, folder: &str, name: &str) -> Option<&'d str> {
+        let above = Some(folder_of(folder)).filter(|above| *above != folder)?;
+        self.at(above, name).filter(|_| self.counts.get(name) == Some(&1))
     }
 
     /// The only definition in the subfolders of a folder that has none itself.
@@ -361,6 +396,40 @@ impl<'d> Followed<'d> {
             return Some(Lost { span: call.span, uri, wanted, near: Some(near) });
         }
         None
+    }
+
+    /// Reports a path that is that of the caller itself except for a typo in one folder, if what it should start is
+    /// beside the caller.
+    pub(super) fn mistyped(
+        &self,
+        starter: &Starter,
+        call: &Call,
+        values: &BTreeMap<String, String>,
+    ) -> Option<Lost> {
+        let uri = resolved(&call.uri, values);
+        if uri.contains("${") || starter.kind == Kind::Properties {
+            return None;
+        }
+        self.at(folder_of(&starter.path), call.name)?;
+        fn folders(uri: &str) -> Vec<&str> {
+            let mut parts = parts_of(uri);
+            parts.pop_if(|last| last.ends_with(".xml"));
+            parts
+        }
+        let written = folders(&uri);
+        KEYS.iter().find_map(|(key, _)| {
+            let own = resolved(values.get(*key)?, values);
+            let meant = folders(&own);
+            let mut differing = written.iter().zip(&meant).filter(|(one, other)| one != other);
+            let (wrong, right) = differing.next().filter(|_| written.len() == meant.len())?;
+            let is_slip = differing.next().is_none() && is_slip_of_folder(wrong, right);
+            is_slip.then(|| Lost {
+                span: call.span,
+                uri: if call.uri.contains("${") { call.uri.clone() } else { uri.clone() },
+                wanted: written.last().map_or(String::new(), |last| (*last).to_owned()),
+                near: Some((*right).to_owned()),
+            })
+        })
     }
 
     /// Whether some other path in the properties leads to a definition at the same relative place in the tree.

@@ -375,6 +375,8 @@ pub struct Caller {
     pub by: String,
     /// Whether it is a properties file.
     pub(crate) is_properties: bool,
+    /// Whether it is a definition, and not the properties of a submission: what it does not pass is reported there.
+    pub(crate) is_definition: bool,
     /// The properties that it passes, as written; shared by all their receivers.
     pub values: Arc<BTreeMap<String, String>>,
     /// Whether these are all properties; otherwise an unknown caller may start this one with more.

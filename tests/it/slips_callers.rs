@@ -17,6 +17,34 @@ const COORDINATOR: &str =
 const GIVEN: &str = "root=hdfs://nn:8020/sales\noozie.coord.application.path=${root}\npath=${root}\nperiod=60\n\
     startTime=2026-01-01T00:00Z\nendTime=2027-01-01T00:00Z\noutputDir=${root}/out\n";
 
+/// The coordinator in a folder below its workflow, beside properties that start only the workflow.
+#[test]
+fn properties_beside_a_coordinator_may_start_something_else() {
+    let files = |given: &str, workflow: &str, other: &str| {
+        told(&[
+            ("coordinator.properties", given),
+            ("workflow.xml", workflow),
+            ("flow/coordinator.xml", COORDINATOR),
+            ("flow/job.properties", other),
+        ])
+    };
+    let other =
+        "root=hdfs://nn:8020/sales\noozie.wf.application.path=${root}\noutputDir=${root}/out\n";
+    assert_eq!(files(GIVEN, WORKFLOW, other), "");
+    assert_eq!(
+        files(&GIVEN.replace("period=60", "period=0"), WORKFLOW, other),
+        "coordinator.properties:4:8: error: `coord:minutes` needs a number above 0 [el-non-positive-period]\n"
+    );
+    assert_eq!(
+        files(GIVEN, &WORKFLOW.replacen("outputDir", "outputDri", 1), other),
+        "workflow.xml:4:17: warning: nothing defines `outputDri` [undefined-variable]\n"
+    );
+    assert_eq!(
+        files(GIVEN, WORKFLOW, &other.replace("outputDir", "outputDri")),
+        "flow/job.properties:3:1: warning: nothing reads `outputDri`, and nothing sets `outputDir` [undefined-variable]\n"
+    );
+}
+
 /// A value is wrong where properties set it, not where an expression reads it.
 #[test]
 fn a_wrong_argument_is_told_of_at_its_value() {
@@ -58,6 +86,31 @@ fn a_coordinator_passes_properties_under_the_names_that_the_workflow_has() {
     );
 }
 
+/// The workflow lies beside its coordinator, and the path to it is nearly the coordinator's.
+#[test]
+fn a_path_is_compared_with_that_of_the_application() {
+    let files = |path: &str| {
+        told(&[
+            (
+                "job.properties",
+                &format!("{GIVEN}where=/user/ann/testaws\n")
+                    .replace("path=${root}\np", "path=/user/ann/testaws\np"),
+            ),
+            ("coordinator.xml", &COORDINATOR.replace("${path}", path)),
+            ("workflow.xml", WORKFLOW),
+        ])
+    };
+    assert_eq!(files("/user/ann/testaws"), "");
+    let found = files("/user/ann/testwas");
+    assert!(
+        found.starts_with(
+            "coordinator.xml:4:11: warning: there is no workflow at `/user/ann/testwas`"
+        ),
+        "{found}"
+    );
+    assert_eq!(found.lines().count(), 1, "{found}");
+}
+
 /// The workflow that the path should lead to is started by the same properties.
 #[test]
 fn a_path_that_leads_nowhere_is_not_misspelled_as_well() {
@@ -71,4 +124,46 @@ fn a_path_that_leads_nowhere_is_not_misspelled_as_well() {
     ]);
     assert!(found.starts_with("flows/daily_sales/job.properties:3:6: warning: "), "{found}");
     assert_eq!(found.lines().count(), 1, "{found}");
+}
+
+/// A configuration in XML, as `oozie job -config job.xml` takes it.
+#[test]
+fn a_configuration_starts_an_application_like_properties() {
+    let property = |name: &str, value: &str| {
+        format!("<property><name>{name}</name><value>{value}</value></property>\n")
+    };
+    let files = |output: &str| {
+        let path = property("oozie.wf.application.path", "hdfs://nn:8020/apps/sales");
+        let given =
+            format!("<configuration>\n{path}{}</configuration>\n", property(output, "/out"));
+        told(&[("sales/job.xml", given.as_str()), ("sales/workflow.xml", WORKFLOW)])
+    };
+    assert_eq!(files("outputDir"), "");
+    let found = files("target");
+    assert!(
+        found.starts_with("sales/workflow.xml:4:17: warning: nothing defines `outputDir`"),
+        "{found}"
+    );
+}
+
+/// In one repository, the folders at its top are parts of it.
+#[test]
+fn a_path_leads_to_another_folder_of_the_same_repository() {
+    let given = "root=hdfs://nn:8020/apps\noozie.coord.application.path=${root}/plans/often\n\
+        path=${root}/sales\nperiod=60\nstartTime=2026-01-01T00:00Z\nendTime=2027-01-01T00:00Z\n";
+    let files = |more: &[(&str, &str)]| {
+        let mut all = vec![
+            ("jobs/plans/often/job.properties", given),
+            ("jobs/plans/often/coordinator.xml", COORDINATOR),
+            ("flows/all/sales/workflow.xml", WORKFLOW),
+        ];
+        all.extend(more);
+        told(&all)
+    };
+    assert_eq!(files(&[]), "");
+    let found = files(&[(".git/HEAD", "ref: refs/heads/main\n")]);
+    assert_eq!(
+        found,
+        "jobs/plans/often/coordinator.xml:4:11: warning: the workflow needs `outputDir`, but nothing passes it [workflow-parameters-missing]\n"
+    );
 }

@@ -140,6 +140,8 @@ pub(in crate::lint) struct Start<'f> {
     pub(in crate::lint) span: Span,
     /// Whether that file is a properties file.
     pub(in crate::lint) is_properties: bool,
+    /// Whether that file is a definition.
+    pub(in crate::lint) is_definition: bool,
     /// Whether all passed properties are known.
     pub(in crate::lint) is_whole: bool,
     caller: Option<&'f Caller>,
@@ -181,6 +183,7 @@ pub(in crate::lint) fn starts<'f>(facts: &'f Facts<'_>) -> Vec<Start<'f>> {
             path: Some(&caller.path),
             span: caller.span,
             is_properties: caller.is_properties,
+            is_definition: caller.is_definition,
             is_whole: caller.is_whole,
             caller: Some(caller),
             submission,
@@ -195,6 +198,7 @@ pub(in crate::lint) fn starts<'f>(facts: &'f Facts<'_>) -> Vec<Start<'f>> {
             path: file.map(String::as_str),
             span: Span::default(),
             is_properties: true,
+            is_definition: false,
             is_whole: true,
             caller: None,
             submission,

@@ -30,7 +30,7 @@ fn misnamed(
     name: &str,
     declared: &[Property<'_>],
 ) -> Option<Diagnostic> {
-    let source = facts.files.text(start.path?)?;
+    let source = facts.files.text(start.path.filter(|_| start.is_properties)?)?;
     let entries = properties::parse(&source.text).entries;
     let most = if name.len() < 8 { 1 } else { 2 };
     let is_read = |other: &str| {
@@ -66,7 +66,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         let beside = facts.submission.values.get(name);
         let default = beside.is_some_and(|bound| !matches!(bound.origin, Origin::File(_)));
         // A parameter that a coordinator or parent does not pass is reported there.
-        let Some(first) = lacking.find(|start| start.is_properties) else { continue };
+        let Some(first) = lacking.find(|start| !start.is_definition) else { continue };
         if name.is_empty() || default {
             continue;
         }

@@ -631,11 +631,11 @@ fn judge<'f>(
     }
     let lacking: Vec<&Start<'f>> =
         all.iter().filter(|start| start.is_whole && !start.gives(name)).collect();
-    let Some(first) = lacking.iter().find(|start| start.is_properties).or(lacking.first()) else {
+    let Some(first) = lacking.iter().find(|start| !start.is_definition).or(lacking.first()) else {
         return Verdict::Given;
     };
     // If the caller that passes it on also reads it, it is reported there.
-    let handing = first.path.filter(|_| !first.is_properties).and_then(|p| facts.files.text(p));
+    let handing = first.path.filter(|_| first.is_definition).and_then(|p| facts.files.text(p));
     // Each comparison searches a whole text.
     let handing = handing.filter(|source| *patience > source.text.len() / 1_024);
     if let Some(source) = handing {
@@ -653,7 +653,7 @@ fn judge<'f>(
     match near {
         // It is passed under another name, which is never read: the slip may be in the caller.
         Some(near)
-            if !first.is_properties
+            if first.is_definition
                 && !read.contains(near)
                 && !own.contains(&near)
                 && is_theirs(facts, first, near, name) =>
@@ -661,7 +661,7 @@ fn judge<'f>(
             Verdict::Given
         }
         // If a coordinator or parent does not pass it, that is reported there.
-        None if !first.is_properties => Verdict::Given,
+        None if first.is_definition => Verdict::Given,
         near => Verdict::Missing { near: near.map(str::to_owned), lacking: **first, of },
     }
 }
