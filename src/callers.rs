@@ -546,6 +546,19 @@ impl Index {
         all
     }
 
+    /// The sources of the main classes that a definition names.
+    pub fn main_sources(&self, path: &str, tree: &Tree) -> BTreeMap<String, String> {
+        let Some(sources) = self.sources_near(path) else { return BTreeMap::new() };
+        let all = tree.root().into_iter().flat_map(Element::descendants);
+        let named = all.filter(|element| element.name() == "main-class").take(MOST_NAMED);
+        let named = named.map(|element| element.text().trimmed().text.into_owned());
+        let known = named.filter_map(|class| {
+            let path = sources.of(&class)?.to_owned();
+            Some((class, path))
+        });
+        known.collect()
+    }
+
     /// Whether definitions near this one keep their scripts beside them, rather than having a build put them there.
     pub fn keeps_scripts(&self, path: &str) -> bool {
         self.keeping.contains(top(&self.whole(path), self.common).unwrap_or_default())

@@ -424,10 +424,14 @@ fn add_named(index: &Index, loaded: &mut Loaded, looks: Looks<'_>) {
     if loaded.source.text.contains("<script") {
         paths.extend(scripts_of(analysis.tree(), &own, submission));
     }
+    let mut sources = BTreeMap::new();
     if loaded.source.text.contains("wf:actionData") {
         paths.extend(printing(submission));
+        sources = index.main_sources(&own, analysis.tree());
+        paths.extend(sources.values().cloned());
     }
     loaded.submission.classes = classes;
+    loaded.submission.sources = sources;
     loaded.analysis = Some(analysis);
     add_texts(loaded, paths, looks);
 }

@@ -56,6 +56,12 @@ impl Sources {
         hasher.finish()
     }
 
+    /// Returns the path of the source of a class.
+    pub(super) fn of(&self, class: &str) -> Option<&str> {
+        let (package, name) = class.rsplit_once('.').unwrap_or(("", class));
+        self.packages.get(package)?.get(name).map(String::as_str)
+    }
+
     /// Returns what is known of a class that has no source, but whose package has, or nearly has.
     pub(super) fn alike(&self, class: &str) -> Option<Alike> {
         let (package, name) = class.rsplit_once('.').unwrap_or(("", class));

@@ -167,6 +167,7 @@ impl Example {
         let value = |name: &str| submission.get(name).into_iter().collect();
         let tree = Tree::parse_tolerantly(&self.files[0].1).0;
         submission.classes = index.classes_alike(path, || &tree, value);
+        submission.sources = index.main_sources(path, &tree);
         submission
     }
 

@@ -450,6 +450,8 @@ pub struct Submission {
     pub scripts: Option<std::collections::BTreeSet<String>>,
     /// The classes that it names and that have no source in the tree, if others have a similar name there.
     pub classes: BTreeMap<String, Alike>,
+    /// The sources of the main classes whose output it may capture.
+    pub sources: BTreeMap<String, String>,
     /// Whether the definitions of the tree have nearly all of their scripts beside them.
     pub keeps_scripts: bool,
     /// Whether exactly one of the scripts of all definitions in the tree is missing.

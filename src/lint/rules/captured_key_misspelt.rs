@@ -104,6 +104,10 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         }
         let of = named.get(&action);
         let script = scripts.entry(action.clone()).or_insert_with(|| {
+            if let Some(source) = source(facts, of?) {
+                return Some((source, source.text.to_string()))
+                    .filter(|_| !sets_more(&source.text));
+            }
             let script = script(facts, of?)?;
             // `echo -e` breaks lines there.
             let lines = script.text.replace("\\n", "\n");
@@ -113,10 +117,12 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         if has_name(lines, &key) {
             continue;
         }
-        let printed = printed(lines);
+        let is_class = of.is_some_and(|action| action.is(&["java"]));
+        let printed = if is_class { set(lines) } else { printed(lines) };
         let Some(near) = meant(&key, &printed) else { continue };
         let message = format!("`{action}` prints `{near}`, but not `{key}`");
-        let at = script.text.find(&format!("{near}=")).unwrap_or_default();
+        let written = if is_class { format!("{near}\"") } else { format!("{near}=") };
+        let at = script.text.find(&written).unwrap_or_default();
         out.push(
             Diagnostic::new(&RULE.kind, span, message)
                 .about(key.as_str())
@@ -154,6 +160,38 @@ fn script<'a>(facts: &Facts<'a>, action: &Action<'a>) -> Option<&'a Source> {
     let first = source.text.lines().next().unwrap_or_default();
     let is_run_otherwise = first.starts_with("#!") && !first.contains("sh");
     (is_shell && !is_run_otherwise).then_some(&**source)
+}
+
+/// Returns the source of the class that an action runs, if it captures the output.
+fn source<'a>(facts: &Facts<'a>, action: &Action<'a>) -> Option<&'a Source> {
+    action.each("capture-output").next().filter(|_| action.is(&["java"]))?;
+    let path = facts.submission.sources.get(&*action.text("main-class")?.text)?;
+    facts.files.text(path).map(|source| &**source)
+}
+
+/// The system property that has the path of the file to which a class writes its output.
+const OUTPUT: &str = "oozie.action.output.properties";
+/// The method that sets a key, and those that may set keys that cannot be read from the source.
+const SETS: &str = "setProperty(";
+const SETS_MORE: [&str; 4] = [".load(", ".loadFromXML(", ".put(", ".putAll("];
+
+/// Whether a class may write keys that cannot be read from its source.
+fn sets_more(source: &str) -> bool {
+    !source.contains(OUTPUT)
+        || SETS_MORE.iter().any(|call| source.contains(call))
+        || set_at(source).any(|argument| !argument.starts_with('"'))
+}
+
+/// Returns the keys that a class sets.
+fn set(source: &str) -> Vec<&str> {
+    let keys = set_at(source).filter_map(|argument| argument.strip_prefix('"')?.split_once('"'));
+    keys.map(|(key, _)| key).take(MOST_KEYS).collect()
+}
+
+/// Returns the source from the first argument of each call that sets a key.
+fn set_at(source: &str) -> impl Iterator<Item = &str> {
+    let calls = source.match_indices(SETS).filter(|(at, _)| !source[..*at].ends_with("System."));
+    calls.map(|(at, call)| source[at + call.len()..].trim_start())
 }
 
 /// Whether a script may print keys that cannot be read from it: those that it computes, and those of other programs.
