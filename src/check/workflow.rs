@@ -159,7 +159,12 @@ pub(super) fn ask(
         found.extend(findings::unexplained(&verdicts.structure, Some(workflow), &text, found));
     }
 
-    let mut shown = Verdict::new(&verdicts.structure, &text);
+    // With the properties of the job, the answer is that to its submission.
+    let unset = &verdicts.structure.uncertain;
+    let is_settled =
+        !unset.is_empty() && unset.iter().all(|name| input.submission.get(name).is_some());
+    let answer = if is_settled { &verdicts.submit } else { &verdicts.structure };
+    let mut shown = Verdict::new(answer, &text);
     let of_global = |subject: &String| matches!(subject.as_str(), "name-node" | "job-tracker");
     if input.submission.may_have_parent
         && input.submission.callers.is_empty()
