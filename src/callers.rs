@@ -4,7 +4,7 @@
 //! and the properties it is started with. A file system path is resolved to the file whose path ends the same way;
 //! what cannot be resolved is left unresolved.
 
-use crate::diag::within;
+use crate::diag::{nearest, within};
 use crate::files::{folder_of, join, name_of};
 use crate::source::Span;
 use crate::syntax::properties::{self, Alike, Caller, Lost, Near};
@@ -591,6 +591,23 @@ fn classes(tree: &Tree) -> impl Iterator<Item = String> {
         _ => None,
     });
     named.map(|element| element.text().trimmed().text.into_owned()).take(MOST_NAMED)
+}
+
+/// The files that a coordinator includes: the place of each, and its path with the known properties filled in.
+pub fn includes(tree: &Tree, submission: &properties::Submission) -> Vec<(Span, String)> {
+    let values: BTreeMap<String, String> =
+        submission.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+    let all = tree.root().into_iter().flat_map(Element::descendants);
+    let includes = all.filter(|element| element.name() == "include").take(MOST_NAMED);
+    let texts = includes.map(|element| element.text().trimmed());
+    texts.map(|text| (text.span(), resolved(&text.text, &values))).collect()
+}
+
+/// The file whose name a missing one has with a typo.
+pub fn meant_file<'n>(name: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
+    let end = name.rsplit('.').next();
+    let alike = names.filter(|near| near.rsplit('.').next() == end);
+    nearest(name, alike).filter(|near| is_slip_of_folder(name, near))
 }
 
 /// A path relative to a folder that contains it; `None` for an empty folder.

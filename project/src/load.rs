@@ -16,7 +16,7 @@ use ankus::check::{FileKind, Input, NamedApplication};
 use ankus::files::{Entry, Files, folder_of, name_of};
 use ankus::source::{self, Encoding, NotText, Source};
 use ankus::syntax::archive;
-use ankus::syntax::properties::Submission;
+use ankus::syntax::properties::{Lost, Submission};
 use ankus_engine::host::files::FileUri;
 use ankus_lang::time::Instant;
 use foldhash::{HashMap, HashMapExt, HashSet, HashSetExt};
@@ -121,6 +121,38 @@ impl Loaded {
 }
 
 impl Project {
+    /// Adds the included files that are missing where a file has almost the same name.
+    fn add_slips_of_includes(&self, loaded: &mut Loaded, looks: Looks<'_>) {
+        let Ok(absolute) = absolute(&loaded.found.path) else { return };
+        if !loaded.source.text.contains("include") {
+            return;
+        }
+        let missing = ankus::check::submit_coordinator(&loaded.input()).unknown.includes;
+        let known = loaded.analysis.clone();
+        let analysis = known.unwrap_or_else(|| Arc::new(Analysis::new(Arc::clone(&loaded.source))));
+        let includes = ankus::callers::includes(analysis.tree(), &loaded.submission);
+        for (span, uri) in includes.into_iter().filter(|(_, uri)| missing.contains(uri)).take(100) {
+            let path = FileUri::parse(&uri).path;
+            let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
+            let Some((name, folders)) = parts.split_last() else { continue };
+            // The folder is one that the tree has under the longest end of its path.
+            let ends = (1..=folders.len().min(PATH_PARTS)).rev();
+            let mut candidates = ends.flat_map(|length| {
+                let end = folders[folders.len() - length..].join("/");
+                let above = looks.tree().folders_above(&absolute).take(LEVELS);
+                above.map(move |folder| folder.join(&end))
+            });
+            let Some(folder) = candidates.find(|folder| looks.is_folder(folder)) else { continue };
+            let listing = self.folders.listing(&folder, looks);
+            let names = listing.entries.iter().map(|entry| &*entry.name);
+            if let Some(near) = ankus::callers::meant_file(name, names) {
+                let (wanted, near) = ((*name).to_owned(), Some(near.to_owned()));
+                loaded.submission.lost.push(Lost { span, uri, wanted, near });
+            }
+        }
+        loaded.analysis = Some(analysis);
+    }
+
     /// Loads a definition and what belongs to it; reads are recorded if there are notes.
     ///
     /// # Errors
@@ -165,6 +197,9 @@ impl Project {
                 if found.kind == FileKind::Coordinator && !loaded.submission.callers.is_empty() {
                     add_includes(&mut loaded, looks);
                 }
+            }
+            if found.kind == FileKind::Coordinator {
+                self.add_slips_of_includes(&mut loaded, looks);
             }
         } else if loaded.too_large.is_none() {
             loaded.files.insert(found.shown.clone(), Entry::Text(Arc::clone(&loaded.source)));
@@ -531,9 +566,11 @@ fn application_around(
     beside.filter(|_| folder.file_name().is_some_and(|name| *name == *asked.name()))
 }
 
+/// Number of folders above a definition in which included files are searched for.
+const LEVELS: usize = 8;
+
 /// Adds included dataset files from parent folders: those whose path ends like the URI, in at least one folder.
 fn add_includes(loaded: &mut Loaded, looks: Looks<'_>) {
-    const LEVELS: usize = 8;
     let Ok(absolute) = absolute(&loaded.found.path) else { return };
     if !loaded.source.text.contains("include") {
         return;

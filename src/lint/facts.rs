@@ -209,7 +209,7 @@ pub struct Facts<'a> {
 }
 
 /// Names of elements that rules look for anywhere in a definition. They are all collected in one pass.
-const LOOKED_FOR: [&str; 22] = [
+const LOOKED_FOR: [&str; 23] = [
     "app-path",
     "archive",
     "body",
@@ -218,6 +218,7 @@ const LOOKED_FOR: [&str; 22] = [
     "data-in",
     "data-out",
     "file",
+    "include",
     "input-logic",
     "jar",
     "jdbc-url",

@@ -100,6 +100,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     settings(facts, out);
     links(facts, out);
     let mut named: Vec<Named<'_>> =
+    included(facts, out);
         naming_files(facts).filter_map(|element| beside(facts, element)).collect();
     placed(facts, &mut named);
     kept_together(facts, &mut named);
@@ -508,6 +509,22 @@ fn links(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
 }
 
 /// Reports misspelled names of cluster settings in absolute paths, whose existence cannot be checked.
+/// Reports files of datasets that a coordinator includes under a misspelled name.
+fn included(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
+    if facts.submission.lost.is_empty() || facts.workflow().is_some() {
+        return;
+    }
+    for element in facts.named(&["include"]) {
+        let text = element.text().trimmed();
+        let Some(lost) = facts.submission.lost.iter().find(|lost| lost.span == text.span()) else {
+            continue;
+        };
+        let message = format!("there is no file `{}` to include", lost.wanted);
+        let found = open_finding(facts, &text, &lost.wanted, lost.near.as_deref());
+        out.push(Diagnostic { message, ..found });
+    }
+}
+
 fn settings(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     for element in facts.workflow().map(|_| facts.named(&["job-xml"])).into_iter().flatten() {
         let text = element.text().trimmed();
