@@ -1,7 +1,7 @@
 //! Decides which of two nearly equal names has the typo.
 
 /// Common words in property names, sorted.
-const COMMON: [&str; 125] = [
+const COMMON: [&str; 135] = [
     "address",
     "alert",
     "app",
@@ -9,6 +9,7 @@ const COMMON: [&str; 125] = [
     "archive",
     "base",
     "batch",
+    "branch",
     "bucket",
     "bundle",
     "category",
@@ -23,6 +24,7 @@ const COMMON: [&str; 125] = [
     "coordinator",
     "count",
     "country",
+    "customer",
     "cutoff",
     "data",
     "database",
@@ -38,6 +40,8 @@ const COMMON: [&str; 125] = [
     "email",
     "end",
     "env",
+    "environment",
+    "event",
     "executor",
     "export",
     "file",
@@ -56,6 +60,7 @@ const COMMON: [&str; 125] = [
     "hour",
     "id",
     "import",
+    "index",
     "input",
     "interval",
     "jar",
@@ -63,6 +68,7 @@ const COMMON: [&str; 125] = [
     "jobtracker",
     "key",
     "keytab",
+    "label",
     "language",
     "level",
     "lib",
@@ -100,9 +106,11 @@ const COMMON: [&str; 125] = [
     "queue",
     "reducer",
     "region",
+    "release",
     "report",
     "retry",
     "root",
+    "schedule",
     "schema",
     "script",
     "server",
@@ -111,6 +119,7 @@ const COMMON: [&str; 125] = [
     "source",
     "staging",
     "start",
+    "status",
     "streaming",
     "table",
     "target",
@@ -123,6 +132,7 @@ const COMMON: [&str; 125] = [
     "upstream",
     "user",
     "username",
+    "value",
     "version",
     "warehouse",
     "workflow",
@@ -144,6 +154,12 @@ pub(crate) const LETTERS: [(&str, &str); 4] = [("O", "0"), ("o", "0"), ("l", "1"
 pub(crate) fn is_slip(name: &str, other: &str, texts: [&str; 2]) -> bool {
     // If two names differ only in case, both are words.
     !name.eq_ignore_ascii_case(other) && weight(name, other, texts) < weight(other, name, texts)
+}
+
+/// Whether two names differ only in case, and only `name` lacks the capitals that separate the words.
+pub(crate) fn lacks_capitals(name: &str, other: &str) -> bool {
+    let has = |text: &str| text.chars().skip(1).any(char::is_uppercase);
+    name.eq_ignore_ascii_case(other) && !has(name) && has(other)
 }
 
 /// Whether the typo is in a declared name, given that `places` uses have a nearly equal name and none has the declared
@@ -292,7 +308,7 @@ fn words(name: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{COMMON, begin_alike, corrected, differ_in_a_word, is_slip};
+    use super::{COMMON, begin_alike, corrected, differ_in_a_word, is_slip, lacks_capitals};
 
     #[test]
     fn common_words_are_sorted() {
@@ -328,6 +344,13 @@ mod tests {
         {
             assert_eq!(corrected(name), None, "{name}");
         }
+    }
+
+    #[test]
+    fn a_name_without_its_capitals_is_the_slip() {
+        assert!(lacks_capitals("jobtracker", "jobTracker"));
+        assert!(!lacks_capitals("jobTracker", "jobtracker") && !lacks_capitals("Day", "day"));
+        assert!(!lacks_capitals("jobtraker", "jobTracker") && !lacks_capitals("DAY", "day"));
     }
 
     #[test]

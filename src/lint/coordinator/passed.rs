@@ -269,6 +269,7 @@ impl<'p> Passing<'p> {
             true => declares || !slips::is_slip(name, near, texts),
             false => {
                 slips::is_slip(near, name, texts)
+                    || slips::lacks_capitals(near, name)
                     || (declares || several()) && !slips::is_slip(name, near, texts)
             }
         };

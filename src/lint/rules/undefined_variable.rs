@@ -9,7 +9,7 @@ use crate::lint::misnamed::{SET_HERE, misnamed_key};
 use crate::lint::reads::{self, How, Read};
 use crate::lint::torn::{MOST_LOOKED_THROUGH, torn};
 use crate::lint::{Facts, Rule};
-use crate::slips::{begin_alike, corrected, differ_in_a_word, has_name, is_slip};
+use crate::slips::{begin_alike, corrected, differ_in_a_word, has_name, is_slip, lacks_capitals};
 use crate::source::Span;
 use crate::syntax::properties::{self, Near};
 use crate::syntax::xml::Element;
@@ -267,7 +267,8 @@ fn near_by(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 .any(|other| other.path != source.path && other.text.contains(&variable))
                 || source.text.contains(&variable)
                 || facts.submission.near.read.contains_key(near);
-            if !elsewhere && is_slip(near, name, [&source.text, facts.tree.text()]) {
+            let theirs = is_slip(near, name, [&source.text, facts.tree.text()]);
+            if !elsewhere && (theirs || lacks_capitals(near, name)) {
                 out.push(
                     misnamed_key(&RULE.kind, entry.name_span, near, name)
                         .likely()
@@ -743,6 +744,7 @@ fn misnamed<'f>(
             // If neither name is used elsewhere, the one that looks like a slip is reported.
             let times = || facts.reads.iter().filter(|other| other.name == name).count();
             let theirs = is_slip(&entry.name, name, [&source.text, facts.tree.text()])
+                || lacks_capitals(&entry.name, name)
                 // If several places agree, their spelling is right.
                 || times() > 1
                     && !is_slip(name, &entry.name, [&source.text, facts.tree.text()]);
