@@ -9,6 +9,7 @@ use crate::files::{self, Presence};
 use crate::lint::facts::{Said, USED_HERE, escaped};
 use crate::lint::{Facts, Rule, reads};
 use crate::source::Span;
+use crate::syntax::properties::Caller;
 use crate::syntax::xml::{Decoded, Element};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -99,8 +100,8 @@ impl Named<'_> {
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     settings(facts, out);
     links(facts, out);
-    let mut named: Vec<Named<'_>> =
     included(facts, out);
+    let mut named: Vec<Named<'_>> =
         naming_files(facts).filter_map(|element| beside(facts, element)).collect();
     placed(facts, &mut named);
     kept_together(facts, &mut named);
@@ -508,7 +509,6 @@ fn links(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     }
 }
 
-/// Reports misspelled names of cluster settings in absolute paths, whose existence cannot be checked.
 /// Reports files of datasets that a coordinator includes under a misspelled name.
 fn included(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     if facts.submission.lost.is_empty() || facts.workflow().is_some() {
@@ -525,6 +525,7 @@ fn included(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     }
 }
 
+/// Reports misspelled names of cluster settings in absolute paths, whose existence cannot be checked.
 fn settings(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     for element in facts.workflow().map(|_| facts.named(&["job-xml"])).into_iter().flatten() {
         let text = element.text().trimmed();
@@ -612,11 +613,13 @@ fn placed<'a>(facts: &Facts<'a>, named: &mut Vec<Named<'a>>) {
             // The chain of callers above this one, from the nearest to the first, which is a properties file.
             let above = caller.by.split(", ").next().unwrap_or_default();
             let (started, here) = match (caller.is_properties, wf, coord, bundle) {
-                (true, Some(wf), _, _) => (wf, facts.path),
+                (true, Some(wf), _, _) => (wf.as_str(), facts.path),
                 (false, _, Some(coord), None) if !caller.by.contains(',') => {
-                    (coord, caller.path.as_str())
+                    apart(facts, caller, coord).unwrap_or((coord.as_str(), caller.path.as_str()))
                 }
-                (false, _, None, Some(bundle)) if above.ends_with(".xml") => (bundle, above),
+                (false, _, None, Some(bundle)) if above.ends_with(".xml") => {
+                    (bundle.as_str(), above)
+                }
                 _ => return,
             };
             let started = resolved(started, &caller.values);
@@ -635,6 +638,15 @@ fn placed<'a>(facts: &Facts<'a>, named: &mut Vec<Named<'a>>) {
         let presence = facts.files.presence(&found);
         named.push(Named { text, path: found, presence });
     }
+}
+
+/// Returns the path of this workflow on the cluster and here, if a coordinator starts it from another folder than that
+/// which corresponds to its own here: then the folder of the coordinator shows nothing.
+fn apart<'f>(facts: &Facts<'f>, caller: &'f Caller, coord: &str) -> Option<(&'f str, &'f str)> {
+    let text = facts.files.text(&caller.path)?.text.get(caller.span.range())?.trim();
+    let (own, uri) = (resolved(coord, &caller.values), resolved(text, &caller.values));
+    let path = beside_application(&uri, &own, &caller.path)?;
+    (path != facts.path && path != facts.folder()).then_some((text, facts.path))
 }
 
 /// Whether a path is absolute.
