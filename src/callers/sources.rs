@@ -86,6 +86,13 @@ impl Sources {
                 add(package, near, path);
             }
         }
+        // A source in Scala or Kotlin need not be in folders of its package.
+        let plain_classes = self.packages.get("").filter(|_| own.is_none());
+        for (near, path) in plain_classes.into_iter().flatten() {
+            if is_slip(name, near) && plain_classes.is_some_and(|all| !all.contains_key(name)) {
+                add(package, near, path);
+            }
+        }
         let below = format!("{package}.");
         let is_owned = own.is_some() || self.packages.keys().any(|key| key.starts_with(&below));
         for (other, classes) in &self.packages {
@@ -141,6 +148,7 @@ mod tests {
         let alike = |class: &str| sources.alike(class).map(|alike| alike.classes);
         assert_eq!(alike("WordCout"), Some(vec!["WordCount".to_owned()]));
         assert_eq!((alike("WordCount"), alike("com.acme.WordCount")), (None, None));
+        assert_eq!(alike("com.acme.WordCout"), Some(vec!["com.acme.WordCount".to_owned()]));
     }
 
     #[test]

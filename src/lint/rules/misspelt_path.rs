@@ -79,6 +79,21 @@ fn definitions(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         let found = Diagnostic::new(&RULE.kind, span, message);
         out.push(found.likely().did_you_mean(near));
     }
+    // The file name may come from a property, alone or at the end of a path.
+    for (source, entries) in facts.property_files() {
+        for entry in entries {
+            let value = entry.value.trim_end();
+            let name = name_of(value);
+            let near = DEFINITIONS.into_iter().find(|known| is_mistyped(name, known));
+            let Some(near) = near.filter(|_| !is_in_tree(facts, name)) else { continue };
+            let written = source.slice(entry.value_span);
+            let Some(at) = written.rfind(name) else { continue };
+            let start = entry.value_span.start as usize + at;
+            let message = format!("`{name}` looks like a misspelling of `{near}`");
+            let found = Diagnostic::new(&RULE.kind, Span::new(start, start + name.len()), message);
+            out.push(found.likely().did_you_mean(near).in_file(source.path.clone()));
+        }
+    }
 }
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
