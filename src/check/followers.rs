@@ -54,7 +54,7 @@ impl Which {
 }
 
 /// The rule of the cause, which of its findings, the rule of the consequence, and the reach.
-const FOLLOWERS: [(&str, Which, &str, Reach); 114] = [
+const FOLLOWERS: [(&str, Which, &str, Reach); 115] = [
     ("end-inside-fork", Any, "unreachable-node", Whole),
     ("action-data-unknown-key", Any, "captured-key-misspelt", Same),
     ("job-xml-unreadable", Is(Fault::NoDefaults), "system-libpath-off", Whole),
@@ -62,6 +62,7 @@ const FOLLOWERS: [(&str, Which, &str, Reach); 114] = [
     ("configuration-value-empty", Is(Fault::NoName), "subworkflow-parameters-missing", Whole),
     ("configuration-value-empty", Is(Fault::NoName), "workflow-parameters-missing", Whole),
     ("shell-file-rename-mismatch", Any, "misspelt-path", Within("action")),
+    ("shell-file-rename-mismatch", Any, "shell-script-not-shipped", Within("action")),
     ("application-path-leads-nowhere", Any, "misspelt-path", Whole),
     ("missing-application-file", Any, "misspelt-path", Within("archive")),
     ("missing-application-file", Any, "misspelt-path", Within("file")),

@@ -260,6 +260,7 @@ impl Report {
             });
         }
         self.without_repeated();
+        self.without_copied();
         self.without_misspelt();
         self.of_one_key();
         self.without_exchanged();
@@ -331,6 +332,30 @@ impl Report {
                     || joined.iter().any(|(of, all)| is_below(folder, of) && all.starts_with(name))
             };
             !finding.diagnostic.lacking().iter().all(|name| is_told(name))
+        });
+    }
+
+    /// If a copied line of properties kept the name of the original, that name is set twice, and the name with another
+    /// number is missing for that reason.
+    fn without_copied(&mut self) {
+        let all = self.findings.iter().map(|finding| &finding.diagnostic);
+        let twice: Vec<String> = all
+            .filter(|finding| finding.kind.name == "duplicate-property-key")
+            .filter_map(|finding| finding.names.first().cloned())
+            .collect();
+        if twice.is_empty() {
+            return;
+        }
+        let letters = |text: &str| text.chars().filter(|c| !c.is_ascii_digit()).collect::<String>();
+        let is_copied = |name: &String| {
+            twice.iter().any(|other| other != name && letters(other) == letters(name))
+        };
+        self.findings.retain(|finding| {
+            let finding = &finding.diagnostic;
+            let is_missing = MISSED.contains(&finding.kind.name) && is_plain(finding);
+            !(is_missing
+                && !finding.lacking().is_empty()
+                && finding.lacking().iter().all(is_copied))
         });
     }
 

@@ -1,7 +1,8 @@
 //! Slips that only show once it is known what starts a definition: properties and definitions in different folders, and
 //! values that are wrong where they are read.
 
-use crate::slips::told;
+use crate::cli::ankus;
+use crate::slips::{told, tree};
 
 const WORKFLOW: &str =
     "<workflow-app name='sales' xmlns='uri:oozie:workflow:0.5'>\n<start to='clean'/>
@@ -165,5 +166,158 @@ fn a_path_leads_to_another_folder_of_the_same_repository() {
     assert_eq!(
         found,
         "jobs/plans/often/coordinator.xml:4:11: warning: the workflow needs `outputDir`, but nothing passes it [workflow-parameters-missing]\n"
+    );
+}
+
+/// A coordinator includes datasets from a folder beside its own.
+#[test]
+fn an_included_file_is_looked_for_in_its_folder() {
+    let daily = "<coordinator-app name='daily' frequency='60' start='2026-01-01T00:00Z' end='2027-01-01T00:00Z'
+  timezone='UTC' xmlns='uri:oozie:coordinator:0.4'><controls><concurrency>1</concurrency></controls>
+<datasets>\n<include>${datasetsFile}</include></datasets>
+<input-events><data-in name='in' dataset='raw'><instance>${coord:current(0)}</instance></data-in></input-events>
+<action><workflow><app-path>${root}/sales</app-path><configuration><property><name>outputDir</name>
+<value>${coord:dataIn('in')}</value></property></configuration></workflow></action></coordinator-app>";
+    let raw = "<datasets><dataset name='raw' frequency='60' initial-instance='2026-01-01T00:00Z' timezone='UTC'>
+<uri-template>hdfs://nn:8020/raw/${YEAR}/${MONTH}/${DAY}/${HOUR}</uri-template></dataset></datasets>";
+    let files = |file: &str, daily: &str| {
+        let given = format!(
+            "root=hdfs://nn:8020/apps\noozie.coord.application.path=${{root}}/sales\ndatasetsFile=${{root}}/shared/{file}\n"
+        );
+        told(&[
+            ("apps/sales/coordinator.properties", given.as_str()),
+            ("apps/sales/coordinator.xml", daily),
+            ("apps/sales/workflow.xml", WORKFLOW),
+            ("apps/shared/datasets.xml", raw),
+        ])
+    };
+    assert_eq!(files("datasets.xml", daily), "");
+    let found = files("datasest.xml", daily);
+    assert_eq!(
+        found,
+        "apps/sales/coordinator.properties:3:14: warning: there is no file `datasest.xml` to include [missing-application-file]\n"
+    );
+    let found =
+        files("datasets.xml", &daily.replace("${datasetsFile}", "${root}/shared/dataset.xml"));
+    assert!(
+        found.starts_with(
+            "apps/sales/coordinator.xml:4:10: warning: there is no file `dataset.xml` to include"
+        ),
+        "{found}"
+    );
+}
+
+/// Whether a server takes a retry attribute with a property depends on that property.
+#[test]
+fn the_verdict_on_a_retry_is_that_with_its_property() {
+    let workflow =
+        WORKFLOW.replace("<action name='clean'>", "<action name='clean' retry-max='${retries}'>");
+    let verdict = |given: &str| {
+        let folder = tree(&[("job.properties", given), ("workflow.xml", &workflow)]);
+        let run = ankus(&["check", "--no-cache", "--format", "json", "--exit-zero"]);
+        let output = run.folder(folder.path()).run().stdout;
+        let report: serde_json::Value = serde_json::from_str(&output).expect("JSON");
+        let reference = &report["files"][0]["reference"];
+        (reference["verdict"].to_string(), reference.get("uncertain").is_some())
+    };
+    let given = "oozie.wf.application.path=hdfs://nn:8020/sales\noutputDir=/out\n";
+    assert_eq!(verdict(&format!("{given}retries=3\n")), ("\"accepted\"".to_owned(), false));
+    assert_eq!(verdict(given), ("\"rejected\"".to_owned(), true));
+}
+
+/// The workflow is deployed in a folder of its own, and lies beside its coordinator here.
+#[test]
+fn files_of_a_workflow_are_where_the_workflow_is() {
+    let hive = "<workflow-app name='sales' xmlns='uri:oozie:workflow:0.5'>\n<start to='load'/>
+<action name='load'><hive xmlns='uri:oozie:hive-action:0.5'><job-tracker>${rm}</job-tracker><name-node>${nn}</name-node>
+<script>${script}</script></hive><ok to='end'/><error to='bad'/></action>
+<kill name='bad'><message>bad</message></kill><end name='end'/></workflow-app>";
+    let files = |script: &str| {
+        let given = format!(
+            "nn=hdfs://nn:8020\nroot=${{nn}}/sales\noozie.use.system.libpath=true\n\
+             oozie.coord.application.path=${{root}}/coordinator.xml\npath=${{root}}/app/workflow.xml\n\
+             script=${{root}}/app/{script}\nperiod=60\nstartTime=2026-01-01T00:00Z\nendTime=2027-01-01T00:00Z\nrm=rm:8032\n"
+        );
+        told(&[
+            ("job.properties", given.as_str()),
+            ("coordinator.xml", COORDINATOR),
+            ("workflow.xml", hive),
+            ("loadSales.hql", "SELECT 1;\n"),
+        ])
+    };
+    assert_eq!(files("loadSales.hql"), "");
+    let found = files("loadSaels.hql");
+    assert!(
+        found.starts_with("job.properties:6:8: warning: the application has no file"),
+        "{found}"
+    );
+}
+
+/// Names that differ only in case: the one without its capitals is the slip.
+#[test]
+fn a_property_without_its_capitals_is_the_slip() {
+    let workflow = WORKFLOW.replace("<mkdir path='${outputDir}'/>", "");
+    let files = |set: &str, read: &str| {
+        let given = format!("oozie.wf.application.path=hdfs://nn:8020/sales\n{set}=/out\n");
+        told(&[
+            ("job.properties", given.as_str()),
+            ("workflow.xml", &workflow.replace("outputDir", read)),
+        ])
+    };
+    assert_eq!(
+        files("outputdir", "outputDir"),
+        "job.properties:2:1: warning: nothing reads `outputdir`, and nothing sets `outputDir` [undefined-variable]\n"
+    );
+    assert_eq!(
+        files("outputDir", "outputdir"),
+        "workflow.xml:4:17: warning: nothing defines `outputdir` [undefined-variable]\n"
+    );
+}
+
+/// A copied line whose name was not changed: it is set twice, and the next one is missing.
+#[test]
+fn a_copied_property_is_told_of_once() {
+    let workflow = WORKFLOW.replacen("outputDir", "outputDir1", 1).replacen(
+        "${outputDir}",
+        "${outputDir2}",
+        1,
+    );
+    let found = told(&[
+        (
+            "job.properties",
+            "oozie.wf.application.path=hdfs://nn:8020/sales\noutputDir1=/out/a\noutputDir1=/out/b\n",
+        ),
+        ("workflow.xml", &workflow),
+    ]);
+    assert!(
+        found.starts_with("job.properties:3:1: warning: `outputDir1` is already set above"),
+        "{found}"
+    );
+    assert_eq!(found.lines().count(), 1, "{found}");
+}
+
+/// The end tag of the root without its `>` hides nothing.
+#[test]
+fn an_open_end_tag_hides_no_other_fault() {
+    let workflow = WORKFLOW.replacen("to='end'", "to='ends'", 1);
+    let found = told(&[("workflow.xml", workflow.trim_end_matches('>'))]);
+    assert!(found.contains("workflow.xml:6:9: error: there is no node `ends`"), "{found}");
+    assert!(found.contains("is never closed with `>`"), "{found}");
+    assert_eq!(found.lines().count(), 2, "{found}");
+}
+
+/// The file name of the workflow is a property.
+#[test]
+fn a_misspelled_definition_in_properties_is_told_of_there() {
+    let files = |name: &str| {
+        let given = format!(
+            "file={name}\noozie.wf.application.path=hdfs://nn:8020/user/ann/apps/${{file}}\noutputDir=/out\n"
+        );
+        told(&[("flow/job.properties", given.as_str()), ("flow/workflow.xml", WORKFLOW)])
+    };
+    assert_eq!(files("workflow.xml"), "");
+    assert_eq!(
+        files("worklow.xml"),
+        "flow/job.properties:1:6: warning: `worklow.xml` looks like a misspelling of `workflow.xml` [misspelt-path]\n"
     );
 }

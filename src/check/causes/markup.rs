@@ -21,6 +21,8 @@ pub(in crate::check) fn of_markup(tree: &Tree, is_on: IsOn<'_>, found: &mut Vec<
         std::ptr::eq(finding.kind, &xml::NOT_WELL_FORMED)
             && is_on(finding)
             && finding.fault.is_some_and(Fault::shifts_elements)
+            // An end tag closes its element even without its `>`.
+            && !(finding.is(Fault::OpenTag) && tree.text()[finding.span.range()].starts_with("</"))
     };
     if !found.iter().any(shifts) {
         return;

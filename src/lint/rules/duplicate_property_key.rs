@@ -33,6 +33,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             let earlier = &entries[earlier];
             let message = format!("`{}` is already set above; only this value is used", entry.name);
             let mut finding = Diagnostic::new(&RULE.kind, entry.name_span, message)
+                .naming([entry.name.as_str()])
                 .note_in(source.path.clone(), earlier.name_span, "this value is never used")
                 .in_file(source.path.clone());
             // If this line is removed, findings about its value are moot.
