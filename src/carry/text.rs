@@ -199,6 +199,13 @@ fn folded(
     value.map(|text| text.into_owned())
 }
 
+/// Returns the operations of an expression, or none if there are so many that it has no counterpart: the code for each of
+/// them contains the code for its operands.
+pub(super) fn bounded(nodes: &[Node]) -> &[Node] {
+    const MOST: usize = 20_000;
+    if nodes.len() > MOST { &[] } else { nodes }
+}
+
 /// Whether expressions depend only on properties.
 fn is_constant(nodes: &[Node], template: &Template) -> bool {
     nodes.iter().all(|node| match node.op {

@@ -7,7 +7,7 @@
 use super::python::quoted;
 use crate::carry::claims::secret_name;
 use crate::carry::options;
-use crate::carry::text::{PartOf, TextOf};
+use crate::carry::text::{PartOf, TextOf, bounded};
 use ankus_lang::el::tree::{Binary, Node, Op};
 use ankus_lang::el::{Dialect, Phase, Piece, Template, Variables, functions, is_identifier};
 use std::collections::BTreeMap;
@@ -279,6 +279,7 @@ impl Names<'_> {
     }
 
     fn expression(&self, template: &Template, nodes: &[Node], written: &str) -> Text {
+        let nodes = bounded(nodes);
         let mut text = Text::default();
         // An expression that is only the name of such a property has its text as the value.
         if let [node] | [node, Node { op: Op::ValueEnd, .. }] = nodes

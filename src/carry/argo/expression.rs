@@ -207,6 +207,7 @@ impl Names<'_> {
     }
 
     fn expression(&self, template: &Template, nodes: &[Node], written: &str) -> Text {
+        let nodes = text::bounded(nodes);
         let mut text = Text::default();
         if let [node] | [node, Node { op: Op::ValueEnd, .. }] = nodes
             && node.op == Op::Variable

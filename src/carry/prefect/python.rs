@@ -7,6 +7,9 @@ use crate::carry::text::{Kind, Part, Text};
 /// The maximum line length of `ruff format`.
 pub(super) const WIDTH: usize = 88;
 
+/// The indentation beyond which values stay on one line: expressions may nest calls as deep as they are long.
+const DEEPEST: usize = 400;
+
 /// Prints a value as formatted by `ruff format`: on one line if it fits, else the content on a line of its own, else
 /// each part on one. `indent` is the indentation of the first line, `before` the number of characters before the value
 /// on that line, `after` the number of characters after it.
@@ -16,6 +19,9 @@ pub(super) fn laid_out(value: &Value, indent: usize, before: usize, after: usize
         && before + flat.chars().count() + after <= WIDTH
     {
         return flat.clone();
+    }
+    if indent > DEEPEST {
+        return flat.unwrap_or_else(|| value.print(indent));
     }
     let (open, close, parts): (String, &str, Vec<(String, &Value)>) = match value {
         Value::Call(name, arguments) => {
