@@ -11,7 +11,7 @@ use crate::passes::resolve;
 use crate::settings::secrets::Secrets;
 use crate::source::{Slice, Span};
 use ankus_lang::plan::Global;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The context of a workflow: settings from outside its definition.
 #[derive(Clone, Debug, Default)]
@@ -24,6 +24,8 @@ pub struct Around {
     pub left_out: usize,
     /// The `<global>` settings that it inherits from the workflows that start it.
     pub inherited: Option<Global>,
+    /// The names of the properties that it gets from workflows that start it.
+    pub set: BTreeSet<String>,
     /// Whether its submission names the user; otherwise the user is that of the other engine.
     pub names_user: bool,
     /// Workflows from which it inherits settings and that are not among the converted files.
@@ -261,6 +263,42 @@ fn name_principal(workflow: &Workflow, body: &mut Body, properties: &BTreeMap<St
         let end = if address.ends_with(';') { "" } else { ";" };
         let text = format!("{}{end}principal={}", url.as_str(), principal.as_str());
         **url = Scalar::elsewhere(&text, url.span());
+    }
+}
+
+/// Returns the parameters of a workflow whose defaults refer, directly or through other defaults, to properties that it
+/// gets from a workflow that starts it: these values are known only at run time. Each comes after those that it refers to.
+pub(super) fn following<'w>(
+    workflow: &'w Workflow,
+    (around, properties, secrets): (&Around, &BTreeMap<String, String>, &Secrets),
+) -> Vec<(&'w str, &'w str)> {
+    let is_default = |(name, value): &(&str, &str)| {
+        value.contains("${")
+            && !around.set.contains(*name)
+            && !secrets.covers(name)
+            && properties.get(*name).is_some_and(|given| given.trim() == value.trim())
+    };
+    let defaults = workflow
+        .parameters
+        .iter()
+        .filter_map(|property| Some((property.name.as_str(), property.value.as_ref()?.as_str())));
+    let mut left: Vec<(&str, &str)> = defaults.filter(is_default).collect();
+    let mut open: BTreeSet<&str> = around.set.iter().map(String::as_str).collect();
+    let mut found = Vec::new();
+    loop {
+        let is_part = |c: char| c.is_alphanumeric() || "_.-".contains(c);
+        let refers = |value: &str| {
+            let expressions = value.split("${").skip(1).filter_map(|rest| rest.split('}').next());
+            let mut words = expressions.flat_map(|expression| expression.split(|c| !is_part(c)));
+            words.any(|word| open.contains(word))
+        };
+        let (next, rest): (Vec<_>, Vec<_>) = left.iter().partition(|(_, value)| refers(value));
+        if next.is_empty() {
+            return found;
+        }
+        open.extend(next.iter().map(|(name, _)| *name));
+        found.extend(next);
+        left = rest;
     }
 }
 

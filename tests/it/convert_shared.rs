@@ -336,3 +336,65 @@ fn a_client_of_hive_names_the_principal_of_the_server() {
         assert!(!dag.contains("hive/_HOST@"), "{url}: {dag}");
     }
 }
+
+/// A default that refers to what a workflow passes to the one it starts follows that value, as on a server.
+#[test]
+fn defaults_follow_what_another_workflow_passes() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let property = |name, value| listed(&[(name, value)]);
+    let parameters = property("who", "nobody")
+        + &property("sender", "ops")
+        + &property("subject", "${who} failed")
+        + &property("words", "${subject}: ${other}, from ${sender}");
+    let tell = format!(
+        "<parameters>{parameters}</parameters><start to='tell'/>{}",
+        action(
+            "tell",
+            "<email xmlns='uri:oozie:email-action:0.1'><to>a@b.c</to><subject>${subject}</subject><body>${words}</body></email>",
+            "end"
+        )
+    );
+    written(
+        folder.path(),
+        "load/tell/workflow.xml",
+        &format!(
+            "<workflow-app name='tell' xmlns='uri:oozie:workflow:1.0'>{tell}<kill name='fail'><message>failed</message></kill><end name='end'/></workflow-app>"
+        ),
+    );
+    written(folder.path(), "load/job.properties", PATH);
+    let path = "<sub-workflow><app-path>hdfs://nn/apps/load/tell</app-path><configuration>GIVEN</configuration></sub-workflow>";
+    let call = |given: &str| {
+        let body = path.replace("GIVEN", given);
+        written(
+            folder.path(),
+            "load/workflow.xml",
+            &workflow("load", "", &action("warn", &body, "end")),
+        );
+    };
+    call(&property("who", "${wf:name()}"));
+    for (target, subject, words) in [
+        (
+            "airflow",
+            "subject=\"{{ params.who }} failed\"",
+            "{{ params.who }} failed: {{ params.other }}, from {{ params.sender }}",
+        ),
+        (
+            "prefect",
+            "f\"{run['who']} failed\"",
+            "f\"{run['who']} failed: {run['other']}, from {run['sender']}\"",
+        ),
+        (
+            "argo",
+            "'{{workflow.parameters.who}} failed'",
+            "'{{workflow.parameters.who}} failed: {{workflow.parameters.other}}, from {{workflow.parameters.sender}}'",
+        ),
+        ("step-functions", "{% $who & ' failed' %}", "$who & ' failed: ' & $other"),
+    ] {
+        let (texts, _) = carried(folder.path(), target);
+        assert!(texts.contains(subject) && texts.contains(words), "{target}: {texts}");
+    }
+    // What is passed as well is no default.
+    call(&(property("who", "x") + &property("subject", "y")));
+    let (dag, _) = carried(folder.path(), "airflow");
+    assert!(dag.contains("subject=\"{{ params.subject }}\""), "{dag}");
+}

@@ -1,6 +1,6 @@
 //! Converts units: one by one, or several coordinators as one graph.
 
-use super::{Unit, absolute, around};
+use super::{Unit, absolute, around, paths};
 use ankus::analysis::Analysis;
 use ankus::carry::airflow::{self, Coordinated};
 use ankus::carry::joined::Joined;
@@ -24,6 +24,9 @@ pub(super) fn all(
     (target, cut_over): (Target, Option<Instant>),
 ) -> Vec<Conversion> {
     let mut around = around::of_units(units);
+    for unit in units {
+        set_by(unit, &mut around);
+    }
     let files = units.iter().filter_map(|unit| unit.workflow.as_ref());
     let files: BTreeSet<PathBuf> = files.map(|loaded| absolute(&loaded.found.path)).collect();
     let mut read = BTreeMap::new();
@@ -43,6 +46,29 @@ pub(super) fn all(
         Target::Prefect => prefect::convert,
     };
     units.iter().map(|unit| alone(Read::of(unit, &around).given())).collect()
+}
+
+/// Adds the names of the properties that a unit passes to those that it starts.
+fn set_by(unit: &Unit, around: &mut BTreeMap<String, Around>) {
+    let mut own: Option<Vec<String>> = None;
+    for call in paths::calls(unit) {
+        let Some(name) = unit.started.get(&call.span) else { continue };
+        let set = &mut around.entry(name.clone()).or_default().set;
+        set.extend(call.given.into_iter().map(|(name, _)| name));
+        if call.hands_on {
+            let own = own.get_or_insert_with(|| {
+                let mut names: Vec<String> = unit.known().into_keys().collect();
+                if let Some((loaded, _)) = &unit.coordinator {
+                    let analysis = Analysis::new(Arc::clone(&loaded.source));
+                    let all = analysis.coordinator().configuration.iter();
+                    names
+                        .extend(all.filter_map(|one| Some(one.name.as_ref()?.as_str().to_owned())));
+                }
+                names
+            });
+            set.extend(own.iter().cloned());
+        }
+    }
 }
 
 fn in_graphs(

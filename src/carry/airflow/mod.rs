@@ -23,7 +23,7 @@ use super::joined::Joined;
 use super::ledger::{Entry, Ledger, Outcome};
 use super::model::{self, Runs, Tasks};
 use super::said::{self, Kept, Reader, Says};
-use super::shared::Around;
+use super::shared::{self, Around};
 use super::{Conversion, Output, Partly, REFUSED, Unscheduled};
 use crate::analysis::Analysis;
 use crate::ir::Scalar;
@@ -486,6 +486,11 @@ impl<'a> Printer<'a> {
         let flow = analysis.flow();
         let workflow = flow.workflow;
         self.is_forked = flow.reachable(Shape::Fork).next().is_some();
+        let around = (self.given.around, self.given.properties, self.given.secrets);
+        for (name, value) in shared::following(workflow, around) {
+            let text = self.compile(value).as_text();
+            self.texts.insert(name.to_owned(), text);
+        }
         if let Some(name) = &workflow.name {
             let text = self.compile(name.as_str());
             self.judge(name.span(), &text);

@@ -15,7 +15,7 @@ use super::ledger::{Ledger, Outcome};
 use super::reached::Reached;
 use super::said::{self, Kept, Reader, Says};
 use super::yaml::{Yaml, map, named, text};
-use super::{Conversion, Given, Output, REFUSED, claims, model};
+use super::{Conversion, Given, Output, REFUSED, claims, model, shared};
 use crate::analysis::Analysis;
 use crate::ir::Scalar;
 use crate::source::Span;
@@ -225,6 +225,11 @@ impl<'a> Printer<'a> {
     /// Returns the tasks of a workflow; none if it cannot be converted.
     fn workflow(&mut self, analysis: &'a Analysis) -> Option<Vec<Yaml>> {
         let flow = analysis.flow();
+        let around = (self.given.around, self.given.properties, self.given.secrets);
+        for (name, value) in shared::following(flow.workflow, around) {
+            let text = self.compile(value);
+            self.texts.insert(name.to_owned(), text);
+        }
         if let Some(name) = &flow.workflow.name {
             let text = self.compile(name.as_str());
             self.judge(name.span(), &text);

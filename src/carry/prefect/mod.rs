@@ -18,7 +18,7 @@ use super::ledger::{Ledger, Outcome};
 use super::places;
 use super::said::{self, Kept, Reader, Says};
 use super::text::Text;
-use super::{Conversion, Given, Output, REFUSED, claims, model};
+use super::{Conversion, Given, Output, REFUSED, claims, model, shared};
 use crate::analysis::Analysis;
 use crate::ir::Scalar;
 use crate::source::Span;
@@ -245,6 +245,11 @@ impl<'a> Printer<'a> {
     /// Prints the nodes of a workflow. Returns whether it can be converted.
     fn workflow(&mut self, analysis: &'a Analysis) -> bool {
         let flow = analysis.flow();
+        let around = (self.given.around, self.given.properties, self.given.secrets);
+        for (name, value) in shared::following(flow.workflow, around) {
+            let text = self.code(value).as_text();
+            self.texts.insert(name.to_owned(), text);
+        }
         if let Some(name) = &flow.workflow.name {
             let text = self.code(name.as_str());
             self.judge(name.span(), &text);

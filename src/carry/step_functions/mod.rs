@@ -14,7 +14,7 @@ use super::airflow::site::Needs;
 use super::claims::WrittenSecrets;
 use super::ledger::{Ledger, Outcome};
 use super::said::{self, Kept, Reader, Says};
-use super::{Conversion, Given, Output, REFUSED, model, resolve};
+use super::{Conversion, Given, Output, REFUSED, model, resolve, shared};
 use crate::analysis::Analysis;
 use crate::ir::Scalar;
 use crate::source::Span;
@@ -214,6 +214,11 @@ impl<'a> Printer<'a> {
     /// Returns the states of a workflow; none if it cannot be converted.
     fn workflow(&mut self, analysis: &'a Analysis) -> Option<Machine> {
         let flow = analysis.flow();
+        let around = (self.given.around, self.given.properties, self.given.secrets);
+        for (name, value) in shared::following(flow.workflow, around) {
+            let text = self.compile(value);
+            self.texts.insert(name.to_owned(), text);
+        }
         if let Some(name) = &flow.workflow.name {
             let text = self.compile(name.as_str());
             self.judge(name.span(), &text);
