@@ -671,7 +671,7 @@ impl Gathering<'_> {
         let last = asked.rsplit('/').next().unwrap_or_default();
         let is_elsewhere = own.is_some_and(|own| folder_of(own) != asked);
         let is_plain = !last.is_empty() && !last.contains(['$', '<']);
-        if is_elsewhere || !is_plain || !(uri.ends_with(FILE) || !uri.ends_with(".xml")) {
+        if is_elsewhere || !is_plain || (uri.ends_with(".xml") && !uri.ends_with(FILE)) {
             return None;
         }
         let beside = absolute(&from.found.path).parent()?.join(FILE);
