@@ -176,46 +176,14 @@ impl Gathering {
             self.shared.extend(is_shared.then(|| path.to_owned()));
             return;
         }
-        let values: BTreeMap<String, String> =
-            read.entries.iter().map(|entry| (entry.name.clone(), entry.value.clone())).collect();
-        let values = Arc::new(values);
-        let mut calls = Vec::new();
-        for (key, name) in KEYS {
-            if let Some(entry) = read.entries.iter().rev().find(|entry| is_meant(&entry.name, key))
-            {
-                calls.push(Call {
-                    uri: entry.value.trim().to_owned(),
-                    span: entry.value_span,
-                    name,
-                    values: Arc::clone(&values),
-                    hands_on: false,
-                    name_node: false,
-                    resource_manager: false,
-                });
-            }
-        }
+        let calls = submissions(&read.entries, is_meant);
         self.starters.push(Starter { path: path.to_owned(), kind: Kind::Properties, calls });
     }
 
     /// Adds a configuration that `oozie job -config` takes instead of properties, if it names an application.
     fn configuration(&mut self, path: &str, text: &str) {
         let Ok(read) = properties::parse_configuration(text) else { return };
-        let values: BTreeMap<String, String> =
-            read.entries.iter().map(|entry| (entry.name.clone(), entry.value.clone())).collect();
-        let values = Arc::new(values);
-        let named = KEYS.iter().filter_map(|(key, name)| {
-            let entry = read.entries.iter().rev().find(|entry| entry.name == *key)?;
-            Some(Call {
-                uri: entry.value.trim().to_owned(),
-                span: entry.value_span,
-                name,
-                values: Arc::clone(&values),
-                hands_on: false,
-                name_node: false,
-                resource_manager: false,
-            })
-        });
-        let calls: Vec<Call> = named.collect();
+        let calls = submissions(&read.entries, |name, key| name == key);
         if !calls.is_empty() {
             self.starters.push(Starter { path: path.to_owned(), kind: Kind::Properties, calls });
         }
@@ -662,6 +630,25 @@ fn started(starter: &Starter, call: &Call, context: Option<&Caller>, merged: &mu
         resource_manager: call.resource_manager
             || call.hands_on && context.is_some_and(|context| context.resource_manager),
     }
+}
+/// What a configuration submits: for each key of an application's path, its last entry with that name.
+fn submissions(entries: &[properties::Entry], is_meant: impl Fn(&str, &str) -> bool) -> Vec<Call> {
+    let values: BTreeMap<String, String> =
+        entries.iter().map(|entry| (entry.name.clone(), entry.value.clone())).collect();
+    let values = Arc::new(values);
+    let calls = KEYS.iter().filter_map(|(key, name)| {
+        let entry = entries.iter().rev().find(|entry| is_meant(&entry.name, key))?;
+        Some(Call {
+            uri: entry.value.trim().to_owned(),
+            span: entry.value_span,
+            name,
+            values: Arc::clone(&values),
+            hands_on: false,
+            name_node: false,
+            resource_manager: false,
+        })
+    });
+    calls.collect()
 }
 
 fn call(element: Element<'_>, name: &'static str, hands_on: bool) -> Option<Call> {
