@@ -7,6 +7,7 @@
 pub mod airflow;
 pub mod argo;
 mod claims;
+mod command_line;
 mod commands;
 mod coordinates;
 pub mod databricks;

@@ -5,7 +5,7 @@
 use super::expression::{Part, Text};
 use super::python::Value;
 use super::{Output, Printer};
-use crate::carry::commands::LONGEST_ARGUMENT;
+use crate::carry::command_line::LONGEST_ARGUMENT;
 use crate::carry::ledger::Outcome;
 use crate::carry::options;
 use crate::ir::Scalar;
