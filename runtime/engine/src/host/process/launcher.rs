@@ -62,11 +62,11 @@ pub fn launch(folder: &Path) -> io::Result<()> {
     // The launcher must not be affected by a closed terminal or Ctrl-C. The session is also one of the marks by which
     // the program is recognized.
     rustix::process::setsid()?;
-    run(folder)
+    run(folder, Identity::own())
 }
 
-/// Like [`launch`], for a process that already has a session of its own.
-pub(super) fn run(folder: &Path) -> io::Result<()> {
+/// Like [`launch`], for a process that already has a session of its own and knows its identity.
+pub(super) fn run(folder: &Path, own: Identity) -> io::Result<()> {
     // A signal that is meant for everything is only recorded here; the program gets it too, and decides.
     let with_all = Arc::new(AtomicBool::new(false));
     let is_child = Arc::new(AtomicBool::new(false));
@@ -79,7 +79,7 @@ pub(super) fn run(folder: &Path) -> io::Result<()> {
     let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
     let text = fs::read(folder.join("launch.json"))?;
     let program: Program = serde_json::from_slice(&text).map_err(io::Error::other)?;
-    note_reserved(&folder.join("started"), &Identity::own().text())?;
+    note_reserved(&folder.join("started"), &own.text())?;
     let say = |what: &str| {
         // The process that started us may be gone.
         let mut out = io::stdout();
@@ -90,12 +90,11 @@ pub(super) fn run(folder: &Path) -> io::Result<()> {
         return write_exit(folder, &stopped());
     }
 
-    let own = rustix::process::getpid();
     let started = Forked::new(|out, errors| {
         is_child.store(true, Ordering::SeqCst);
         if !with_all.load(Ordering::SeqCst) {
             // If this returns, nothing was started, and the launcher reads why.
-            let _ = become_program(folder, &program, own, out, errors);
+            let _ = become_program(folder, &program, own.pid(), out, errors);
         }
     });
     let child = match started {

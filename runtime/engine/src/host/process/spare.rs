@@ -21,7 +21,7 @@ use rustix::net::{
     SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
 };
 
-use super::{LAUNCH, launcher};
+use super::{Identity, LAUNCH, launcher};
 
 /// The argument of a spare launcher, preceded by the folder in which those of its programs will be.
 pub const NEXT: &str = "next";
@@ -131,6 +131,7 @@ impl Spare {
 pub fn launch_next() -> io::Result<()> {
     // A spare must not be affected by the signals of a terminal.
     rustix::process::setsid()?;
+    let own = Identity::own();
     let mut socket = io::stdin();
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut ancillary = RecvAncillaryBuffer::new(&mut space);
@@ -149,5 +150,5 @@ pub fn launch_next() -> io::Result<()> {
     socket.read_to_end(&mut path)?;
     // The lock is held as long as this process lives.
     let Some(_lock) = lock else { return Err(io::ErrorKind::InvalidData.into()) };
-    launcher::run(Path::new(OsStr::from_bytes(&path)))
+    launcher::run(Path::new(OsStr::from_bytes(&path)), own)
 }

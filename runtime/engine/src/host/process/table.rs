@@ -1,9 +1,9 @@
 //! Finds the processes that belong to a program, where the system allows that.
 
-use std::fs;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, Read as _};
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Instant;
 
 use rustix::process::Pid;
@@ -82,8 +82,11 @@ pub(super) fn is_alive(identity: Identity) -> bool {
 
 /// Returns a checksum of the boot id, if the system has one.
 pub(crate) fn boot() -> Option<u32> {
-    let id = fs::read("/proc/sys/kernel/random/boot_id").ok()?;
-    Some(crc32fast::hash(id.trim_ascii()))
+    static BOOT: OnceLock<Option<u32>> = OnceLock::new();
+    *BOOT.get_or_init(|| {
+        let id = fs::read("/proc/sys/kernel/random/boot_id").ok()?;
+        Some(crc32fast::hash(id.trim_ascii()))
+    })
 }
 
 #[derive(Clone, Debug)]
@@ -99,7 +102,9 @@ struct Process {
 }
 
 fn look(pid: i32, with_mark: bool) -> Option<Process> {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The system reports no size for this file; with enough space it is read at once.
+    let mut stat = String::with_capacity(1 << 10);
+    File::open(format!("/proc/{pid}/stat")).ok()?.take(u64::MAX).read_to_string(&mut stat).ok()?;
     // The name may contain any characters, including parentheses; the other fields follow its last one.
     let mut fields = stat.rsplit(')').next()?.split_whitespace();
     let state = fields.next()?;
