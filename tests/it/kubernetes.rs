@@ -3,7 +3,8 @@
 //!
 //! `tests/kube-apiserver.sh DIR` builds the API server; `ANKUS_KUBE_APISERVER` names it. etcd must be on PATH.
 
-use crate::elsewhere::{command, done, spawned, wait, workflow};
+use crate::elsewhere::{command, done, wait, workflow};
+use crate::elsewhere_clusters::spawned;
 use serde_json::{Value, json};
 use std::fs;
 use std::net::TcpListener;

@@ -1,6 +1,7 @@
 //! Spark actions that Livy runs: with answers like those of Livy 0.7.1, and with a real server (`ANKUS_LIVY`).
 
-use crate::elsewhere::{command, done, run, serve, spawned, wait};
+use crate::elsewhere::{command, done, run, wait};
+use crate::elsewhere_clusters::{serve, spawned};
 use crate::run::{application, text};
 use serde_json::{Value, json};
 use std::fs;

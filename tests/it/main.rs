@@ -49,6 +49,7 @@ mod docs;
 mod edited;
 mod editors;
 mod elsewhere;
+mod elsewhere_clusters;
 mod estate;
 mod eval;
 mod examples;

@@ -1,6 +1,6 @@
 //! Files that are staged for actions: where they are put, and when they are removed.
 
-use crate::elsewhere::serve;
+use crate::elsewhere_clusters::serve;
 use crate::run::{BINARY, ankus, application, text};
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
