@@ -209,3 +209,22 @@ fn options_of_the_tool_that_a_saved_job_runs_are_read() {
             .starts_with("app/workflow.xml:4:6: warning: Sqoop has no option `--targt-dir`")
     );
 }
+
+/// The server drops the name of the program before a tool, and Sqoop gets the options behind it.
+#[test]
+fn options_are_checked_behind_the_name_of_the_program() {
+    let flow = |command: &str| {
+        format!(
+            "<workflow-app name='w' xmlns='uri:oozie:workflow:0.5'><start to='a'/><action name='a'>
+  <sqoop xmlns='uri:oozie:sqoop-action:0.4'><job-tracker>rm:8032</job-tracker><name-node>hdfs://nn</name-node>
+  <command>{command}</command></sqoop><ok to='end'/><error to='bad'/></action>
+  <kill name='bad'><message>bad</message></kill><end name='end'/></workflow-app>"
+        )
+    };
+    let tell = |command: &str| told(&[("workflow.xml", &flow(command))]);
+    assert_eq!(tell("sqoop import --connect ${url} --table orders --target-dir /in"), "");
+    assert_eq!(
+        tell("sqoop import --connect ${url} --table orders --target-dri /in"),
+        "workflow.xml:3:57: warning: Sqoop has no option `--target-dri`, and refuses it [misspelt-sqoop-option]\n"
+    );
+}

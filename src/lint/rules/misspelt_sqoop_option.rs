@@ -222,6 +222,17 @@ const VALUED: [&str; 22] = [
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     for action in facts.actions.iter().filter(|action| action.kind() == "sqoop") {
         let all = words_of(action);
+        for (name, span) in all.iter().filter(|_| is_of_one_table(&all)) {
+            if name == TABLES {
+                let message = format!("Sqoop has no option `{name}` for one table, and refuses it");
+                out.push(
+                    Diagnostic::new(&RULE.kind, *span, message)
+                        .likely()
+                        .did_you_mean(TABLE)
+                        .fix(Fix::guess(format!("Write `{TABLE}`"), *span, TABLE)),
+                );
+            }
+        }
         if let Some((name, span)) = all.first()
             && let Some(near) = misspelt_tool(name)
         {
@@ -299,6 +310,17 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     }
 }
 
+/// An option of tools for many tables, and that of the tools for one.
+const TABLES: &str = "--tables";
+const TABLE: &str = "--table";
+
+/// Whether a command runs a tool that takes the name of one table, and does not name it.
+fn is_of_one_table(words: &[(String, Span)]) -> bool {
+    let tool = words.first().map(|(tool, _)| tool.as_str());
+    tool.is_some_and(|tool| ["export", "import"].contains(&tool))
+        && words.iter().all(|(word, _)| word != TABLE)
+}
+
 /// Returns the tool that a misspelled name stands for.
 fn misspelt_tool(name: &str) -> Option<&'static str> {
     // A difference of two letters is unambiguous; a site's own tool has a more different name.
@@ -333,7 +355,17 @@ fn words_of(action: &Action<'_>) -> Vec<(String, Span)> {
     match action.text("command") {
         Some(text) => {
             let plain = masked(&text.text);
-            words(&plain).into_iter().for_each(|range| add(&text, &plain, range));
+            let mut ranges = words(&plain);
+            // The server drops the name of the program before a tool.
+            let is_tool = |range: &Range<usize>| !plain[range.clone()].starts_with('-');
+            if ranges
+                .first()
+                .is_some_and(|first| plain[first.clone()].eq_ignore_ascii_case("sqoop"))
+                && ranges.get(1).is_some_and(is_tool)
+            {
+                ranges.remove(0);
+            }
+            ranges.into_iter().for_each(|range| add(&text, &plain, range));
         }
         // Each `arg` is one word, regardless of blanks in it.
         None => {
