@@ -77,7 +77,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                         start: range.start,
                     })
                     .collect();
-                let behind = options(&words, out);
+                let behind = options(&words, true, out);
                 // Single quotes do not group words here; another rule reports them.
                 if let Some(word) = behind.filter(|_| !plain.contains('\'')) {
                     let message = format!(
@@ -95,7 +95,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                     .iter()
                     .map(|text| Word { plain: masked(&text.text), text, start: 0 })
                     .collect();
-                options(&words, out);
+                options(&words, false, out);
             }
             _ => {}
         }
@@ -142,10 +142,16 @@ impl Word<'_> {
 
 /// Checks the options up to the application. Returns the first word that belongs to no option and follows one that has
 /// its value already.
-fn options<'w>(words: &'w [Word<'w>], out: &mut Vec<Diagnostic>) -> Option<&'w Word<'w>> {
+///
+/// `ends_here`: no further option comes after these words.
+fn options<'w>(
+    words: &'w [Word<'w>],
+    ends_here: bool,
+    out: &mut Vec<Diagnostic>,
+) -> Option<&'w Word<'w>> {
     let (mut of_option, mut has_value) = (false, false);
     let mut before = "";
-    for written in words {
+    for (at, written) in words.iter().enumerate() {
         let word = written.plain.as_str();
         let option = std::mem::replace(&mut before, word);
         if let Some((length, fault, message)) = of_conf(option, word) {
@@ -168,7 +174,19 @@ fn options<'w>(words: &'w [Word<'w>], out: &mut Vec<Diagnostic>) -> Option<&'w W
             out.push(malformed_property_value::finding(written.text.source(range), option, why));
         }
         let name = word.split('=').next().unwrap_or_default();
+        let is_option = VALUED.contains(&word) || OTHERS.contains(&word);
         let is_value = std::mem::replace(&mut of_option, VALUED.contains(&word));
+        let is_last = at + 1 == words.len() && of_option && !is_value;
+        if is_value && is_option || is_last && ends_here {
+            // The option takes the next one as its value.
+            let of = if is_last { Some(written) } else { words.get(at.wrapping_sub(1)) };
+            if let Some(of) = of {
+                let message = format!("`{}` has no value", of.plain);
+                out.push(Diagnostic::new(&RULE.kind, of.span(of.plain.len()), message).likely());
+            }
+            has_value = false;
+            continue;
+        }
         let had_value = std::mem::replace(&mut has_value, is_value);
         // A single hyphen belongs to options of another program, unless a second one makes it a known option.
         let single = VALUED.iter().find(|known| !is_value && known[1..] == *name).copied();
