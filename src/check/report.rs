@@ -359,27 +359,34 @@ impl Report {
         });
     }
 
-    /// A path in properties that leads to no definition is not also reported as misspelled, by another definition that
-    /// the same properties start.
+    /// What is wrong with a value in properties for one definition is not also reported as misspelled, by another
+    /// definition that the same properties start.
     fn without_misspelt(&mut self) {
-        const NOWHERE: [&str; 4] = [
-            "application-path-leads-nowhere",
-            "coordinator-not-found",
-            "subworkflow-not-found",
-            "workflow-not-found",
+        const TOLD: [(&str, &str); 5] = [
+            ("application-path-leads-nowhere", "misspelt-path"),
+            ("coordinator-not-found", "misspelt-path"),
+            ("subworkflow-not-found", "misspelt-path"),
+            ("workflow-not-found", "misspelt-path"),
+            ("hive2-jdbc-url", "malformed-uri"),
         ];
-        let leads = |finding: &Finding| NOWHERE.contains(&finding.diagnostic.kind.name);
-        let all = self.findings.iter().filter(|finding| is_properties(finding) && leads(finding));
-        let all: Vec<(String, Span)> =
-            all.map(|finding| (finding.path.clone(), finding.diagnostic.span)).collect();
+        let follower = |finding: &Finding| {
+            let row = TOLD.iter().find(|(first, _)| *first == finding.diagnostic.kind.name);
+            row.filter(|_| is_properties(finding)).map(|(_, second)| *second)
+        };
+        let all: Vec<(&str, String, Span)> = self
+            .findings
+            .iter()
+            .filter_map(|f| Some((follower(f)?, f.path.clone(), f.diagnostic.span)))
+            .collect();
         if all.is_empty() {
             return;
         }
         self.findings.retain(|finding| {
             let span = finding.diagnostic.span;
-            let touches = |path: &Span| path.start <= span.end && span.start <= path.end;
-            finding.diagnostic.kind.name != "misspelt-path"
-                || !all.iter().any(|(file, path)| *file == finding.path && touches(path))
+            let touches = |value: &Span| value.start <= span.end && span.start <= value.end;
+            !all.iter().any(|(rule, file, value)| {
+                *rule == finding.diagnostic.kind.name && *file == finding.path && touches(value)
+            })
         });
     }
 

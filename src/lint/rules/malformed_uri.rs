@@ -39,6 +39,11 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             out.push(of_scheme(span, facts.slice(span), "jdbc"));
             continue;
         }
+        if let Some((range, near)) = driver(&text.text).filter(|_| element.name() != "message") {
+            let span = text.source(range);
+            out.push(of_driver(span, facts.slice(span), near));
+            continue;
+        }
         if let Some(range) = one_slash(&text.text).filter(|_| element.name() != "message") {
             out.push(of_database_slash(text.source(range)));
             continue;
@@ -113,6 +118,12 @@ fn in_properties(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 out.push(of_scheme(span, &raw[range], "jdbc").in_file(source.path.clone()));
                 continue;
             }
+            if let Some((range, near)) = driver(raw) {
+                let start = entry.value_span.start as usize;
+                let span = Span::new(start + range.start, start + range.end);
+                out.push(of_driver(span, &raw[range], near).in_file(source.path.clone()));
+                continue;
+            }
             if let Some(range) = one_slash(raw) {
                 let start = entry.value_span.start as usize;
                 let span = Span::new(start + range.start, start + range.end);
@@ -165,6 +176,49 @@ fn one_slash(text: &str) -> Option<std::ops::Range<usize>> {
     let (driver, rest) = text[start + 5..].split_once(":/")?;
     let is_one = DRIVERS.contains(&driver) && !rest.starts_with('/');
     is_one.then(|| start..text.len() - rest.len())
+}
+
+/// Databases with common drivers, as their URLs name them after `jdbc:`; short names, which others may nearly equal, are
+/// not among them.
+const DATABASES: [&str; 14] = [
+    "hive2",
+    "hsqldb",
+    "impala",
+    "mariadb",
+    "mysql",
+    "netezza",
+    "oracle",
+    "phoenix",
+    "postgresql",
+    "redshift",
+    "snowflake",
+    "sqlserver",
+    "teradata",
+    "vertica",
+];
+/// Names of other drivers that nearly equal one of them.
+const OTHER_DATABASES: [&str; 2] = ["hive", "sqlite"];
+
+/// Returns the misspelled database in a JDBC URL, and the one that is meant.
+fn driver(text: &str) -> Option<(std::ops::Range<usize>, &'static str)> {
+    memchr::memchr(b':', text.as_bytes())?;
+    let start = text.find("jdbc:")? + "jdbc:".len();
+    let (name, _) = text[start..].split_once(':')?;
+    let is_name = name.len() > 3 && name.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    let lower = is_name.then(|| name.to_ascii_lowercase())?;
+    if DATABASES.contains(&&*lower) || OTHER_DATABASES.contains(&&*lower) {
+        return None;
+    }
+    let near = DATABASES.into_iter().find(|known| {
+        let is_short_form = lower == "postgres" && *known == "postgresql";
+        is_short_form || within(&lower, known, 1).is_some()
+    })?;
+    Some((start..start + name.len(), near))
+}
+
+fn of_driver(span: Span, name: &str, near: &str) -> Diagnostic {
+    let message = format!("no driver has URLs that begin with `jdbc:{name}:`");
+    Diagnostic::new(&RULE.kind, span, message).about(name).likely().did_you_mean(near)
 }
 
 fn of_database_slash(span: Span) -> Diagnostic {
