@@ -4,8 +4,9 @@ use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety, within};
 use crate::lint::facts::{Language, PATH_KEYS, job_properties};
 use crate::lint::known::OOZIE_PROPERTIES;
 use crate::lint::known::is_oozie_property;
-use crate::lint::reads::How;
+use crate::lint::reads::{self, How};
 use crate::lint::{Facts, Rule};
+use crate::source::Span;
 use std::borrow::Cow;
 
 pub(super) static RULE: Rule = Rule {
@@ -70,6 +71,16 @@ fn nearest_known(name: &str) -> Option<&'static str> {
     })
 }
 
+/// Properties of the machine that submits, which properties may refer to.
+const OF_MACHINES: [&str; 3] = ["user.dir", "user.home", "user.name"];
+
+/// Returns the finding about a reference to a property of the machine with a slip in its name.
+fn of_machine(name: &str, span: Span) -> Option<(Diagnostic, Cow<'static, str>)> {
+    let near = OF_MACHINES.into_iter().find(|known| within(name, known, 1) == Some(1))?;
+    let finding = Diagnostic::new(&RULE.kind, span, format!("nothing sets `{name}`"));
+    Some((finding.naming([name]).did_you_mean(near), Cow::Borrowed(near)))
+}
+
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let report = |name: &str, span| {
         // The type of the definition shows which of the three is meant.
@@ -94,6 +105,26 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             };
             let fix = Fix { title, safety: Safety::Guess, edits: vec![edit] };
             out.push(property.place(finding).fix(fix));
+        }
+    }
+    for (source, entries) in facts.property_files().iter().chain(facts.near_files()) {
+        for entry in entries {
+            let raw = source.slice(entry.value_span);
+            let start = entry.value_span.start as usize;
+            for range in reads::each_expression(raw) {
+                let name = raw[range.clone()].trim_start_matches("${").trim_end_matches('}');
+                let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
+                if !name.contains('.')
+                    || !name.bytes().all(is_plain)
+                    || entries.iter().any(|own| own.name == name)
+                {
+                    continue;
+                }
+                let at = start + range.start + 2;
+                let span = Span::new(at, at + name.len());
+                let found = report(name, span).or_else(|| of_machine(name, span));
+                out.extend(found.map(|(finding, _)| finding.in_file(source.path.clone())));
+            }
         }
     }
     for read in facts.reads.iter().filter(|read| read.how == How::Function) {
