@@ -102,7 +102,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     links(facts, out);
     included(facts, out);
     let mut named: Vec<Named<'_>> =
-        naming_files(facts).filter_map(|element| beside(facts, element)).collect();
+        naming_files(facts).flat_map(|element| beside(facts, element)).collect();
     placed(facts, &mut named);
     kept_together(facts, &mut named);
     let is_lost = |file: &&Named<'_>| file.is_absent() && !is_link(&file.text.text);
@@ -126,9 +126,26 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     }
 }
 
-/// Returns the file that an element names, if it should be next to the definition.
-fn beside<'a>(facts: &Facts<'a>, element: Element<'a>) -> Option<Named<'a>> {
+/// Returns the files that an element names which should be next to the definition.
+fn beside<'a>(facts: &Facts<'a>, element: Element<'a>) -> Vec<Named<'a>> {
     let text = element.text().trimmed();
+    let is_list = ["archive", "file"].contains(&element.name()) && text.text.contains(',');
+    if !is_list {
+        return at(facts, element, text).into_iter().collect();
+    }
+    // A comma separates several files.
+    let mut from = 0;
+    let mut ranges = Vec::new();
+    for part in text.text.split(',') {
+        ranges.push(from..from + part.len());
+        from += part.len() + 1;
+    }
+    let parts = ranges.into_iter().map(|range| text.slice(range).trimmed());
+    parts.filter_map(|part| at(facts, element, part)).collect()
+}
+
+/// Returns the file at a path that an element contains, if it should be next to the definition.
+fn at<'a>(facts: &Facts<'a>, element: Element<'a>, text: Decoded<'a>) -> Option<Named<'a>> {
     let path = text.text.split('#').next().unwrap_or_default();
     // A path from a property is handled like a literal one, and so is one whose end is from a property.
     let ends = (path.contains("${") && !path.starts_with("${")).then(|| filled_in(facts, path));
@@ -261,18 +278,23 @@ impl<'f, 'a> Application<'f, 'a> {
         Some(moved)
     }
 
-    /// Returns the file of this name in an application folder with a similar name, if the named folder does not exist.
+    /// Returns the file at a path of the application of which one folder has a similar name, if the named folder does not
+    /// exist.
     fn in_folder_nearly_called(&self, file: &Named<'_>) -> Option<&'f str> {
         let own = self.facts.folder();
-        let (wanted, folder) = (files::name_of(&file.path), files::folder_of(&file.path));
+        let folder = files::folder_of(&file.path);
         if folder == own || self.facts.files.presence(folder) != Presence::Absent {
             return None;
         }
         let is_near = |path: &&str| {
-            let other = files::folder_of(path);
-            files::name_of(path) == wanted
-                && files::folder_of(other) == files::folder_of(folder)
-                && is_mistyped(files::name_of(folder), files::name_of(other))
+            if files::name_of(path) != files::name_of(&file.path) {
+                return false;
+            }
+            let parts = || path.split('/').zip(file.path.split('/'));
+            let mut differing = parts().filter(|(meant, written)| meant != written);
+            let pair = differing.next().filter(|_| differing.next().is_none());
+            path.split('/').count() == file.path.split('/').count()
+                && pair.is_some_and(|(meant, written)| is_mistyped(written, meant))
         };
         let path = self.facts.files.below(own).map(|(path, _)| path).find(is_near)?;
         path.strip_prefix(own).map(|path| path.trim_start_matches('/'))

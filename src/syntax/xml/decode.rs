@@ -119,6 +119,11 @@ impl<'a> Decoded<'a> {
         if range.len() == self.text.len() {
             return self;
         }
+        self.slice(range)
+    }
+
+    /// A part of the text, with the map adjusted.
+    pub(crate) fn slice(&self, range: std::ops::Range<usize>) -> Decoded<'a> {
         let text = match &self.text {
             Cow::Borrowed(text) => Cow::Borrowed(&text[range.clone()]),
             Cow::Owned(text) => Cow::Owned(text[range.clone()].to_owned()),
