@@ -1,7 +1,7 @@
 //! Decides which of two nearly equal names has the typo.
 
 /// Common words in property names, sorted.
-const COMMON: [&str; 135] = [
+const COMMON: [&str; 151] = [
     "address",
     "alert",
     "app",
@@ -14,14 +14,17 @@ const COMMON: [&str; 135] = [
     "bundle",
     "category",
     "class",
+    "cleanup",
     "cluster",
     "code",
     "column",
+    "concurrency",
     "conf",
     "config",
     "contact",
     "coord",
     "coordinator",
+    "cores",
     "count",
     "country",
     "customer",
@@ -42,6 +45,7 @@ const COMMON: [&str; 135] = [
     "env",
     "environment",
     "event",
+    "execution",
     "executor",
     "export",
     "file",
@@ -70,6 +74,7 @@ const COMMON: [&str; 135] = [
     "keytab",
     "label",
     "language",
+    "launcher",
     "level",
     "lib",
     "limit",
@@ -77,6 +82,7 @@ const COMMON: [&str; 135] = [
     "location",
     "log",
     "mail",
+    "manager",
     "mapper",
     "master",
     "max",
@@ -86,6 +92,7 @@ const COMMON: [&str; 135] = [
     "min",
     "mode",
     "month",
+    "mysql",
     "name",
     "namenode",
     "node",
@@ -93,6 +100,7 @@ const COMMON: [&str; 135] = [
     "notification",
     "num",
     "number",
+    "offset",
     "oozie",
     "output",
     "partition",
@@ -104,10 +112,14 @@ const COMMON: [&str; 135] = [
     "project",
     "query",
     "queue",
+    "rate",
+    "record",
+    "records",
     "reducer",
     "region",
     "release",
     "report",
+    "resource",
     "retry",
     "root",
     "schedule",
@@ -115,8 +127,11 @@ const COMMON: [&str; 135] = [
     "script",
     "server",
     "service",
+    "shell",
     "size",
     "source",
+    "spark",
+    "sqoop",
     "staging",
     "start",
     "status",
@@ -124,6 +139,7 @@ const COMMON: [&str; 135] = [
     "table",
     "target",
     "threshold",
+    "throttle",
     "time",
     "timeout",
     "timestamp",
@@ -162,12 +178,20 @@ pub(crate) fn lacks_capitals(name: &str, other: &str) -> bool {
     name.eq_ignore_ascii_case(other) && !has(name) && has(other)
 }
 
+/// Whether a name differs from another one only in a number: both are written in the same way.
+pub(crate) fn is_one_of_several<'n>(name: &str, mut all: impl Iterator<Item = &'n str>) -> bool {
+    let letters = |text: &str| text.chars().filter(|c| !c.is_ascii_digit()).collect::<String>();
+    let own = letters(name);
+    own.len() < name.len() && all.any(|other| other != name && letters(other) == own)
+}
+
 /// Whether the typo is in a declared name, given that `places` uses have a nearly equal name and none has the declared
 /// one: if several uses agree, or if only the declared name looks wrong.
 pub(crate) fn is_in_declaration(declared: &str, given: &str, places: usize) -> bool {
     let is_plural =
         declared.strip_suffix('s') == Some(given) || given.strip_suffix('s') == Some(declared);
-    let is_odd = || !is_plural && is_slip(declared, given, ["", ""]);
+    let is_numbered = || is_one_of_several(declared, std::iter::once(given));
+    let is_odd = || !is_plural && !is_numbered() && is_slip(declared, given, ["", ""]);
     !is_slip(given, declared, ["", ""]) && (places > 1 || is_odd())
 }
 
@@ -308,7 +332,10 @@ fn words(name: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{COMMON, begin_alike, corrected, differ_in_a_word, is_slip, lacks_capitals};
+    use super::{
+        COMMON, begin_alike, corrected, differ_in_a_word, is_one_of_several, is_slip,
+        lacks_capitals,
+    };
 
     #[test]
     fn common_words_are_sorted() {
@@ -351,6 +378,14 @@ mod tests {
         assert!(lacks_capitals("jobtracker", "jobTracker"));
         assert!(!lacks_capitals("jobTracker", "jobtracker") && !lacks_capitals("Day", "day"));
         assert!(!lacks_capitals("jobtraker", "jobTracker") && !lacks_capitals("DAY", "day"));
+    }
+
+    #[test]
+    fn names_with_numbers_are_written_alike() {
+        let all = ["inputdata1", "inputdata2", "output"];
+        assert!(is_one_of_several("inputdata2", all.into_iter()));
+        assert!(!is_one_of_several("output", all.into_iter()));
+        assert!(!is_one_of_several("input2", all.into_iter()));
     }
 
     #[test]

@@ -270,6 +270,7 @@ impl<'p> Passing<'p> {
             false => {
                 slips::is_slip(near, name, texts)
                     || slips::lacks_capitals(near, name)
+                        && !slips::is_one_of_several(near, given.iter().copied())
                     || (declares || several()) && !slips::is_slip(name, near, texts)
             }
         };

@@ -9,7 +9,9 @@ use crate::lint::misnamed::{SET_HERE, misnamed_key};
 use crate::lint::reads::{self, How, Read};
 use crate::lint::torn::{MOST_LOOKED_THROUGH, torn};
 use crate::lint::{Facts, Rule};
-use crate::slips::{begin_alike, corrected, differ_in_a_word, has_name, is_slip, lacks_capitals};
+use crate::slips::{
+    begin_alike, corrected, differ_in_a_word, has_name, is_one_of_several, is_slip, lacks_capitals,
+};
 use crate::source::Span;
 use crate::syntax::properties::{self, Near};
 use crate::syntax::xml::Element;
@@ -268,7 +270,9 @@ fn near_by(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 || source.text.contains(&variable)
                 || facts.submission.near.read.contains_key(near);
             let theirs = is_slip(near, name, [&source.text, facts.tree.text()]);
-            if !elsewhere && (theirs || lacks_capitals(near, name)) {
+            let all = || entries.iter().map(|entry| entry.name.as_str());
+            let is_flat = || lacks_capitals(near, name) && !is_one_of_several(near, all());
+            if !elsewhere && (theirs || is_flat()) {
                 out.push(
                     misnamed_key(&RULE.kind, entry.name_span, near, name)
                         .likely()
@@ -745,6 +749,7 @@ fn misnamed<'f>(
             let times = || facts.reads.iter().filter(|other| other.name == name).count();
             let theirs = is_slip(&entry.name, name, [&source.text, facts.tree.text()])
                 || lacks_capitals(&entry.name, name)
+                    && !is_one_of_several(&entry.name, entries.iter().map(|e| e.name.as_str()))
                 // If several places agree, their spelling is right.
                 || times() > 1
                     && !is_slip(name, &entry.name, [&source.text, facts.tree.text()]);
