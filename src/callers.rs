@@ -182,8 +182,11 @@ impl Gathering {
 
     /// Adds a configuration that `oozie job -config` takes instead of properties, if it names an application.
     fn configuration(&mut self, path: &str, text: &str) {
-        let Ok(read) = properties::parse_configuration(text) else { return };
-        let calls = submissions(&read.entries, |name, key| name == key);
+        let entries = match properties::parse_configuration(text) {
+            Ok(read) => read.entries,
+            Err(_) => properties::parse_broken_configuration(text),
+        };
+        let calls = submissions(&entries, |name, key| name == key);
         if !calls.is_empty() {
             self.starters.push(Starter { path: path.to_owned(), kind: Kind::Properties, calls });
         }

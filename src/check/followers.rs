@@ -54,9 +54,10 @@ impl Which {
 }
 
 /// The rule of the cause, which of its findings, the rule of the consequence, and the reach.
-const FOLLOWERS: [(&str, Which, &str, Reach); 115] = [
+const FOLLOWERS: [(&str, Which, &str, Reach); 116] = [
     ("end-inside-fork", Any, "unreachable-node", Whole),
     ("action-data-unknown-key", Any, "captured-key-misspelt", Same),
+    ("missing-element", Lacks("switch", "default"), "unreachable-node", Whole),
     ("job-xml-unreadable", Is(Fault::NoDefaults), "system-libpath-off", Whole),
     ("kill-after-success", Any, "unreachable-node", Whole),
     ("configuration-value-empty", Is(Fault::NoName), "subworkflow-parameters-missing", Whole),

@@ -112,6 +112,14 @@ fn is_only_out_of_order(found: &[Diagnostic]) -> bool {
         && found.iter().all(|f| !is_broken(f) && (of_order(f) || !of_schema(f)))
 }
 
+/// Whether a finding reports a missing transition, or one without its target.
+fn lacks_way(finding: &Diagnostic) -> bool {
+    const PARTS: [&str; 10] =
+        ["case", "default", "error", "fork", "join", "ok", "path", "start", "switch", "to"];
+    ["missing-attribute", "missing-element"].contains(&finding.kind.name)
+        && finding.names.iter().any(|name| PARTS.contains(&name.as_str()))
+}
+
 /// Adds the findings of the schema and the passes, and those that explain the server's answer.
 pub(super) fn ask(
     input: &Input<'_>,
@@ -145,9 +153,11 @@ pub(super) fn ask(
     found.extend(super::expressions::ask(input, tree, Some(flow)));
     found.extend(findings::parser(tree, &server.rules(settings)));
     let code = verdicts.structure.rejected.as_ref().map(|rejected| rejected.code);
-    // If the text violates the schema, a transition may be missing.
+    // If the text violates the schema, a transition may be missing, or be in a part that is not understood.
     if verdicts.valid || is_only_out_of_order(found) {
-        causes::out_of_reach(flow, &input.source.path, code, found);
+        causes::out_of_reach(flow, &input.source.path, code, None, found);
+    } else if !found.iter().any(lacks_way) {
+        causes::out_of_reach(flow, &input.source.path, code, Some(tree.text()), found);
     }
     if !settings.with_followers {
         let ratings = settings.ratings(input.settings_path);

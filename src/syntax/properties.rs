@@ -5,6 +5,7 @@
 //! XML form is read as the server reads `config-default.xml` and `job-xml`: names are trimmed, values are not, and
 //! only the first run of text is used. Resolving `${…}` between properties is not done here.
 
+use super::xml::Tree;
 use crate::source::Span;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -309,6 +310,24 @@ pub fn parse_configuration(text: &str) -> Result<Configuration, NotConfiguration
         list.push(entry);
     }
     Ok(read)
+}
+
+/// Parses a configuration with broken markup as far as it can be read, although the server reads nothing from it: it
+/// shows what was meant. There are no entries if the root is not `configuration`.
+pub(crate) fn parse_broken_configuration(text: &str) -> Vec<Entry> {
+    let (tree, _) = Tree::parse_tolerantly(text);
+    let root = tree.root().filter(|root| root.is("configuration"));
+    let all = root.into_iter().flat_map(|root| root.elements());
+    all.filter(|element| element.is("property"))
+        .filter_map(|property| {
+            let (name, value) = (property.child("name")?, property.child("value")?);
+            let (name, value) = (name.text().trimmed(), value.text());
+            let (name_span, value_span) = (name.span(), value.span());
+            let (name, value) = (name.text.into_owned(), value.text.into_owned());
+            let is_empty = name.is_empty() || value.is_empty();
+            (!is_empty).then(|| Entry { name, name_span, value, value_span, span: property.span() })
+        })
+        .collect()
 }
 
 /// A parsed configuration.

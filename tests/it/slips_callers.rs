@@ -147,6 +147,23 @@ fn a_configuration_starts_an_application_like_properties() {
     );
 }
 
+/// The client reads nothing from a configuration that is not well-formed, and what it was meant to set is known.
+#[test]
+fn a_configuration_with_broken_markup_is_told_of_once() {
+    let given = "<configuration>
+<property><name>oozie.wf.application.path</name><value>hdfs://nn:8020/apps/sales</value></property>
+<property><name>outputDir</name><value>/out</valeu></property>
+</configuration>\n";
+    let found = told(&[("sales/job.xml", given), ("sales/workflow.xml", WORKFLOW)]);
+    assert!(
+        found.starts_with(
+            "sales/job.xml:3:34: warning: this is not XML, so nothing is read from it"
+        ),
+        "{found}"
+    );
+    assert_eq!(found.lines().count(), 1, "{found}");
+}
+
 /// In one repository, the folders at its top are parts of it.
 #[test]
 fn a_path_leads_to_another_folder_of_the_same_repository() {
@@ -274,6 +291,19 @@ fn a_property_without_its_capitals_is_the_slip() {
     );
 }
 
+/// Names of a row are written alike, so the one that is read with a capital is the slip.
+#[test]
+fn a_property_of_a_row_is_no_slip() {
+    let workflow = WORKFLOW.replacen("outputDir", "outputdir1", 1);
+    let given =
+        "oozie.wf.application.path=hdfs://nn:8020/sales\noutputdir1=/out/a\noutputdir2=/out/b\n";
+    let workflow = workflow.replace("${outputDir}", "${outputDir2}");
+    assert_eq!(
+        told(&[("job.properties", given), ("workflow.xml", &workflow)]),
+        "workflow.xml:5:16: warning: nothing defines `outputDir2` [undefined-variable]\n"
+    );
+}
+
 /// A copied line whose name was not changed: it is set twice, and the next one is missing.
 #[test]
 fn a_copied_property_is_told_of_once() {
@@ -293,6 +323,37 @@ fn a_copied_property_is_told_of_once() {
         found.starts_with("job.properties:3:1: warning: `outputDir1` is already set above"),
         "{found}"
     );
+    assert_eq!(found.lines().count(), 1, "{found}");
+}
+
+/// Broken markup in one node does not bring up faults in another, which no transition enters.
+#[test]
+fn broken_markup_leaves_unreachable_nodes_alone() {
+    let workflow = WORKFLOW.replace("delete path", "delete path=x path").replace(
+        "<kill name",
+        "<action name='mail'><email xmlns='uri:oozie:email-action:0.2'><to>nobody at home</to>
+<subject>x</subject><body>x</body></email><ok to='end'/><error to='bad'/></action>\n<kill name",
+    );
+    let found = told(&[("workflow.xml", &workflow)]);
+    assert!(!found.contains("email-address-malformed"), "{found}");
+    let named = workflow.replace("<ok to='end'/>", "<ok to='mail'/>");
+    let named = named.replace(
+        "<ok to='mail'/><error to='bad'/></action>\n<kill",
+        "<ok to='end'/><error to='bad'/></action>\n<kill",
+    );
+    let found = told(&[("workflow.xml", &named)]);
+    assert!(found.contains("email-address-malformed"), "{found}");
+}
+
+/// A node that only the missing `default` leads to is not reported as well.
+#[test]
+fn a_missing_default_explains_the_node_behind_it() {
+    let workflow = WORKFLOW.replace("<start to='clean'/>", "<start to='ask'/>\n<decision name='ask'><switch><case to='end'>${fs:exists(outputDir)}</case></switch></decision>");
+    let found = told(&[
+        ("job.properties", "oozie.wf.application.path=hdfs://nn:8020/sales\noutputDir=/out\n"),
+        ("workflow.xml", &workflow),
+    ]);
+    assert!(found.contains("`switch` needs `default`"), "{found}");
     assert_eq!(found.lines().count(), 1, "{found}");
 }
 

@@ -2,7 +2,7 @@
 
 use super::{IsOn, inside, is};
 use crate::diag::{Diagnostic, Group, Level, is_mistyped};
-use crate::ir::workflow::{NodeId, Shape, Workflow};
+use crate::ir::workflow::{Node, NodeId, Shape, Workflow};
 use crate::lint::USED_HERE;
 use crate::passes::flow::Flow;
 use crate::passes::names::Names;
@@ -219,17 +219,22 @@ fn reach(workflow: &Workflow, names: &Names, fork: NodeId, paths: bool) -> Vec<b
     seen
 }
 
-/// Lowers findings about nodes that no run enters: that they are unreachable is reported already.
+/// Lowers findings about nodes that no run enters: that they are unreachable is reported already. In a text that violates
+/// the schema (`torn`), a node counts as entered if the text has its name in any other place.
 pub(in crate::check) fn out_of_reach(
     flow: Flow<'_>,
     path: &str,
     code: Option<&str>,
+    torn: Option<&str>,
     found: &mut [Diagnostic],
 ) {
     let Flow { workflow, names, reach, .. } = flow;
     let started = workflow.nodes().any(|(_, node)| node.shape == Shape::Start);
     // A transition to a node that does not exist may be meant to lead to one of these.
-    let Some(reached) = reach.meant(workflow, names).filter(|_| started) else { return };
+    let Some(mut reached) = reach.meant(workflow, names).filter(|_| started) else { return };
+    if let Some(text) = torn {
+        enter_named(flow, text, &mut reached);
+    }
     let mut dead: Vec<Span> = workflow
         .nodes()
         .filter(|(id, node)| node.shape != Shape::Start && !reached[id.index()])
@@ -267,6 +272,30 @@ pub(in crate::check) fn out_of_reach(
         if hit {
             let most = if is_mistyped_name(finding) { Level::Warning } else { Level::Info };
             finding.at_most = Some(finding.at_most.map_or(most, |known| known.min(most)));
+        }
+    }
+}
+
+/// Adds the nodes that a text names apart from their own tags and the transitions that are known, and all nodes behind
+/// them.
+fn enter_named(Flow { workflow, names, .. }: Flow<'_>, text: &str, reached: &mut [bool]) {
+    let mut known = vec![1; workflow.nodes.len()];
+    for target in workflow.transitions().filter_map(|exit| names.target(exit)) {
+        known[target.index()] += 1;
+    }
+    let mut times: HashMap<&str, usize> = HashMap::new();
+    let is_other = |c: char| !(c.is_alphanumeric() || matches!(c, '_' | '-'));
+    for word in text.split(is_other) {
+        *times.entry(word).or_default() += 1;
+    }
+    let is_named = |(id, node): &(NodeId, &Node)| {
+        times.get(&*node.name.text).is_none_or(|times| *times > known[id.index()])
+    };
+    let dead = workflow.nodes().filter(|(id, _)| !reached[id.index()]);
+    let mut open: Vec<NodeId> = dead.filter(is_named).map(|(id, _)| id).collect();
+    while let Some(id) = open.pop() {
+        if !std::mem::replace(&mut reached[id.index()], true) {
+            open.extend(workflow.exits(id).iter().filter_map(|exit| names.target(exit)));
         }
     }
 }

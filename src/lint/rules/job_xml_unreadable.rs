@@ -1,4 +1,4 @@
-//! job-xml files that cannot be parsed.
+//! Files of configuration that cannot be parsed.
 
 use crate::diag::{Diagnostic, Fault, Group, Kind, Level, within};
 use crate::lint::facts::is_open;
@@ -10,7 +10,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "job-xml-unreadable",
         group: Group::Parameters,
-        summary: "a job-xml file that is not a Hadoop configuration",
+        summary: "a job-xml file, or the configuration of a job, that is not a Hadoop configuration",
         level: Level::Warning,
         since: "0.1.0",
         oozie: &[],
@@ -31,6 +31,15 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         && let Some(source) = facts.config_default()
     {
         misspelt(&source.path, &source.text, out);
+    }
+    // A configuration that submits the definition is read by the client.
+    for caller in facts.submission.callers.iter().filter(|caller| !caller.is_definition) {
+        if caller.path.ends_with(".xml")
+            && let Some(source) = facts.files.text(&caller.path)
+            && properties::parse_configuration(&source.text).is_err()
+        {
+            out.extend(broken(&source.path, &source.text));
+        }
     }
     let global = facts.global().into_iter().flat_map(|global| global.elements());
     let own = facts.actions.iter().flat_map(|action| action.body.elements());
