@@ -151,13 +151,23 @@ impl Ssh {
         let output = child.wait_with_output()?;
         let said = String::from_utf8_lossy(&output.stderr);
         let last = said.lines().rev().map(str::trim).find(|line| !line.is_empty());
-        let why = format!("{}: {}", self.host, last.unwrap_or("ssh failed without a word"));
+        let why = told_of(&self.host, last.unwrap_or("ssh failed without a word"));
         match output.status.code() {
             Some(0) => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
             Some(255) if is_unconnected(&said) => Err(Fault::Absent(why)),
             Some(255) | None => Err(Fault::Unreachable(why)),
             Some(_) => Err(Fault::Refused(why)),
         }
+    }
+}
+
+/// Returns a message of ssh with the host that it is about, which most of them name.
+fn told_of(host: &str, message: &str) -> String {
+    let bare = host.rsplit_once('@').map_or(host, |(_, bare)| bare);
+    let mut words = message.split(|c: char| c.is_whitespace() || c == ':');
+    match words.any(|word| word == host || word == bare) {
+        true => message.to_owned(),
+        false => format!("{host}: {message}"),
     }
 }
 
@@ -306,6 +316,26 @@ fn receive(mut stream: impl io::BufRead, folder: &Path, program: &Program) -> io
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_message_that_names_the_host_does_not_name_it_twice() {
+        for (host, message, told) in [
+            (
+                "joe@edge",
+                "joe@edge: Permission denied (publickey).",
+                "joe@edge: Permission denied (publickey).",
+            ),
+            (
+                "joe@edge",
+                "ssh: connect to host edge port 22: Connection refused",
+                "ssh: connect to host edge port 22: Connection refused",
+            ),
+            ("edge", "Host key verification failed.", "edge: Host key verification failed."),
+            ("edge", "edge1: down", "edge: edge1: down"),
+        ] {
+            assert_eq!(told_of(host, message), told);
+        }
+    }
 
     #[test]
     fn what_a_host_sends_goes_into_files_of_the_attempt_alone() {
