@@ -178,7 +178,7 @@ pub static PROPERTIES: &[Property] = &[
 
     // Actions.
     honored("oozie.action.max.output.data", Number, "2048", "the maximum size of captured output, in bytes (JA018); the same property of an action takes precedence"),
-    honored("oozie.servlet.CallbackServlet.max.data.len", Number, "2048", "the maximum size of the captured output of ssh actions, in bytes (ERR_UNKNOWN_ERROR)"),
+    honored("oozie.servlet.CallbackServlet.max.data.len", Number, "2048", "the maximum length of the captured output of ssh actions, in characters (ERR_UNKNOWN_ERROR)"),
     honored("oozie.action.fs.glob.max", Number, "50000", "the maximum number of files that a pattern of an `fs` action or of `<prepare>` may match (FS013)"),
     honored("oozie.action.subworkflow.max.depth", Number, "50", "how deep sub-workflows may be nested (SUBWF001)"),
     honored("oozie.email.smtp.host", Text, "localhost", "the mail server; without it, mail is kept in the store. `[mail]` replaces all mail settings of the site"),

@@ -178,7 +178,9 @@ fn captured(
              in [launchers.{kind}] launcher"
         )));
     }
-    let bytes = match read_up_to(&path, limit + 1) {
+    // The limit of ssh actions is in characters of Java, each of which takes at most three bytes.
+    let in_bytes = if kind == "ssh" { limit.saturating_mul(3) } else { limit };
+    let bytes = match read_up_to(&path, in_bytes.saturating_add(1)) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => {
@@ -186,13 +188,17 @@ fn captured(
             return Err(Failed::of_launcher(message));
         }
     };
-    if bytes.len() as u64 > limit {
+    let text = String::from_utf8_lossy(&bytes).into_owned();
+    let (length, unit) = match kind {
+        "ssh" => (text.encode_utf16().count(), "characters"),
+        _ => (bytes.len(), "bytes"),
+    };
+    if length as u64 > limit {
         let name = limit_of(kind);
         return Err(Failed::of_launcher(format!(
-            "the captured output is larger than {limit} bytes ({name})"
+            "the captured output is larger than {limit} {unit} ({name})"
         )));
     }
-    let text = String::from_utf8_lossy(&bytes).into_owned();
     match configuration::read_properties(&text) {
         Ok(_) => Ok(Some(text)),
         Err(why) => Err(Failed::of_launcher(format!(
