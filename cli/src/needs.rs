@@ -119,7 +119,7 @@ pub(crate) fn needs(
         output_of_job: launchers.output_job.unwrap_or(usual.output_of_job),
         bounds: bounds(settings),
         sandbox: sandbox(settings, base),
-        places: places_of(settings, base),
+        places: places_of(settings, base, &environment(settings)),
         functions: settings.functions.iter().map(site_function).collect(),
         programs: programs(settings),
         settings: written(settings),
@@ -217,7 +217,11 @@ fn bounds(settings: &Settings) -> Bounds {
 }
 
 /// Returns the places where programs run outside this machine; files are relative to the folder of the settings.
-fn places_of(settings: &Settings, base: &Path) -> BTreeMap<String, elsewhere::Place> {
+fn places_of(
+    settings: &Settings,
+    base: &Path,
+    environment: &BTreeMap<String, String>,
+) -> BTreeMap<String, elsewhere::Place> {
     let launchers = &settings.launchers;
     let chosen = launchers.chosen.iter().filter_map(|(kind, name)| {
         let place = launchers.places.get(name)?;
@@ -232,6 +236,11 @@ fn places_of(settings: &Settings, base: &Path) -> BTreeMap<String, elsewhere::Pl
             let path = std::path::absolute(&path).unwrap_or(path);
             Some(path.to_string_lossy().into_owned())
         };
+        // With Kerberos, whoever has a ticket may impersonate others only if the settings or the environment say so.
+        let proxy = || {
+            let named = text("user").or_else(|| environment.get("HADOOP_PROXY_USER").cloned());
+            named.filter(|name| !name.is_empty())
+        };
         let staging = || {
             let folder = text("staging")?;
             let whole = |host: &String| match host.contains("://") {
@@ -245,7 +254,7 @@ fn places_of(settings: &Settings, base: &Path) -> BTreeMap<String, elsewhere::Pl
             let host = settings.hosts.get(&origin);
             let hosts = host.map(|host| (origin, whole(host))).into_iter().collect();
             let user = text("user").unwrap_or_else(|| ankus_project::user().to_owned());
-            Some(Staging { folder, hosts, user })
+            Some(Staging { folder, hosts, user, proxy: proxy() })
         };
         let system = match place.kind.name {
             "ssh" => System::Ssh(Ssh {
@@ -264,6 +273,13 @@ fn places_of(settings: &Settings, base: &Path) -> BTreeMap<String, elsewhere::Pl
                 classpath: text("classpath"),
                 java: text("java"),
                 staging: staging(),
+                proxy: proxy(),
+                hosts: settings
+                    .hosts
+                    .iter()
+                    .filter(|(_, host)| host.contains("://"))
+                    .map(|(authority, host)| (authority.clone(), host.clone()))
+                    .collect(),
             }),
             "kubernetes" => System::Kubernetes(Kubernetes {
                 server: text("server").unwrap_or_default().trim_end_matches('/').to_owned(),

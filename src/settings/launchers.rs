@@ -103,7 +103,12 @@ pub static KINDS: &[PlaceKind] = &[
                 true,
                 "The web services of the resource manager: `http://rm:8088`; several are separated by commas.",
             ),
-            key("user", Form::Text, false, "The user who submits jobs; your own by default."),
+            key(
+                "user",
+                Form::Text,
+                false,
+                "The user who submits jobs; your own by default. With Kerberos, the user whom the owner of the ticket impersonates.",
+            ),
             key("queue", Form::Text, false, "The queue, unless the action names one."),
             key(
                 "memory",

@@ -97,6 +97,7 @@ mod scenarios_real;
 mod schema;
 mod schemas;
 mod searching;
+mod secure;
 mod serve;
 mod simulation;
 mod single_faults;

@@ -117,6 +117,7 @@ const CONTAINER_CORES: &str = "virtual cores of the container";
 const CONTAINER_QUEUE: &str =
     "the queue of the application; counts towards the limits of queues as well";
 const CONTAINER_PRIORITY: &str = "the priority of the application";
+const TOKENS: &str = "with Kerberos: name nodes whose tokens the program gets";
 const POD_MEMORY: &str = "the memory limit of the pod";
 const POD_CORES: &str = "the CPU limit of the pod";
 /// Why an action does not reach a cluster whose paths it names.
@@ -349,6 +350,7 @@ const OF_PLACES: &[(Where, &str, Effect)] = &[
     (Where::Yarn, "mapreduce.job.priority", Carried(CONTAINER_PRIORITY)),
     (Where::Yarn, "mapred.job.priority", Carried(CONTAINER_PRIORITY)),
     (Where::Yarn, "override", Carried(OVERRIDE)),
+    (Where::Yarn, "mapreduce.job.hdfs-servers", Carried(TOKENS)),
     (Where::Kubernetes, "memory.mb", Carried(POD_MEMORY)),
     (Where::Kubernetes, "yarn.app.mapreduce.am.resource.mb", Carried(POD_MEMORY)),
     (Where::Kubernetes, "mapreduce.map.memory.mb", Carried(POD_MEMORY)),
@@ -384,6 +386,8 @@ pub(crate) const VCORES: [&str; 3] =
 pub(crate) const QUEUE: [&str; 3] = ["queue", "mapreduce.job.queuename", "mapred.job.queue.name"];
 pub(crate) const PRIORITY: [&str; 3] =
     ["priority", "mapreduce.job.priority", "mapred.job.priority"];
+/// The property with further clusters whose tokens an action needs.
+pub(crate) const HDFS_SERVERS: &str = "oozie.launcher.mapreduce.job.hdfs-servers";
 const OPTIONS: [&str; 4] = [
     "javaopts",
     "yarn.app.mapreduce.am.command-opts",
@@ -524,7 +528,7 @@ pub const PROPERTIES: &[Row] = &[
     ),
     of(
         &["distcp"],
-        "oozie.launcher.mapreduce.job.hdfs-servers",
+        HDFS_SERVERS,
         Without("no tokens are fetched: the program authenticates as this machine does"),
     ),
     of(

@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 
 pub use crate::host::elsewhere::note;
 pub(crate) use crate::host::elsewhere::tag;
+use crate::host::yarn::ResourceManager;
 use ankus_lang::configuration;
 use ankus_lang::uri::FileUri;
 
@@ -64,11 +65,24 @@ pub struct Trace {
     pub web: Vec<String>,
     /// The user who started them.
     pub user: String,
+    /// The user whom the owner of the Kerberos ticket impersonates (`HADOOP_PROXY_USER`).
+    #[serde(default)]
+    pub proxy: Option<String>,
     /// Whether starting jobs is the purpose of the tool; a program of `java` or `shell` only may start some.
     pub is_client: bool,
     /// The tag of all jobs of the store; empty if the jobs were started without one.
     #[serde(default)]
     pub store: String,
+    /// The folder in the cluster where jobs leave their history; empty if nothing names one.
+    #[serde(default)]
+    pub history: String,
+}
+
+impl Trace {
+    /// Returns the resource manager that knows the jobs.
+    pub fn manager(&self) -> ResourceManager<'_> {
+        ResourceManager { web: &self.web, user: &self.user, proxy: self.proxy.as_deref() }
+    }
 }
 
 /// The property with the tags of map-reduce jobs, and of everything that runs as such.
@@ -133,7 +147,8 @@ pub fn hand_on(
         ankus_lang::action_types::action_type(kind).is_some_and(|kind| kind.starts_jobs);
     let host = manager.rsplit_once(':').map_or(manager.as_str(), |(host, _)| host);
     let web = vec![format!("http://{host}:8088")];
-    Some(Trace { tag, web, user: user.to_owned(), is_client, store })
+    let user = user.to_owned();
+    Some(Trace { tag, web, user, is_client, store, ..Trace::default() })
 }
 
 /// Returns the folder of the store of an attempt: `STORE/jobs/JOB/ATTEMPT`.
@@ -235,9 +250,43 @@ pub fn web_addresses(text: &str, manager: &str) -> Vec<String> {
     found
 }
 
+/// Returns the folder of the cluster in which map-reduce jobs leave their history, according to the configuration of an
+/// action and the `mapred-site.xml` of its clients; empty if neither names one.
+pub fn history(configuration: &BTreeMap<String, String>, site: Option<&str>) -> String {
+    let site: BTreeMap<String, String> =
+        configuration::read_xml(site.unwrap_or_default()).unwrap_or_default().into_iter().collect();
+    let get = |name: &str| {
+        let named = configuration.get(name).or_else(|| site.get(name));
+        // What refers to other properties only the cluster can tell.
+        let named = named.map(|value| value.trim().trim_end_matches('/'));
+        named.filter(|value| !value.is_empty() && !value.contains("${"))
+    };
+    match (get(HISTORY), get("yarn.app.mapreduce.am.staging-dir")) {
+        (Some(folder), _) => folder.to_owned(),
+        (None, Some(staging)) => format!("{staging}/history/done_intermediate"),
+        (None, None) => String::new(),
+    }
+}
+
+/// The property with the folder in which jobs leave their history; by default it is in their staging folder.
+const HISTORY: &str = "mapreduce.jobhistory.intermediate-done-dir";
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn history_is_in_the_staging_folder_unless_it_has_a_folder_of_its_own() {
+        let site = "<configuration><property><name>yarn.app.mapreduce.am.staging-dir</name>\
+            <value>/user/</value></property></configuration>";
+        let mut own = BTreeMap::new();
+        assert_eq!(history(&own, None), "");
+        assert_eq!(history(&own, Some(site)), "/user/history/done_intermediate");
+        own.insert("yarn.app.mapreduce.am.staging-dir".to_owned(), "/own".to_owned());
+        assert_eq!(history(&own, Some(site)), "/own/history/done_intermediate");
+        own.insert(HISTORY.to_owned(), "/done".to_owned());
+        assert_eq!(history(&own, Some(site)), "/done");
+    }
 
     fn handed(element: &str, given: &[(&str, &str)]) -> (BTreeMap<String, String>, Option<Trace>) {
         let document = roxmltree::Document::parse(element).expect("an element");

@@ -22,20 +22,25 @@ job_local*)
   exit 1 ;;
 esac
 # Where jobs leave their history, by their ids, with how they ended.
-folder=$(sed -n 's|.*<name>mapreduce.jobhistory.intermediate-done-dir</name><value>\([^<]*\)</value>.*|\1|p' "$OOZIE_ACTION_CONF_XML")
-history="${folder:-/tmp/hadoop-yarn/staging/history/done_intermediate}/*/$id-*.jhist"
+value() { sed -n "s|.*<name>$1</name><value>\([^<]*\)</value>.*|\1|p" "$OOZIE_ACTION_CONF_XML"; }
+folder=$(value mapreduce.jobhistory.intermediate-done-dir) staging=$(value yarn.app.mapreduce.am.staging-dir)
+folder=${folder:-${staging:-/tmp/hadoop-yarn/staging}/history/done_intermediate}
+# The client may not look into the folders of other users, and with Kerberos the user has another name.
+history() {
+  "$client" fs "$1" "$folder/$HADOOP_USER_NAME/$id-*.jhist" 2> /dev/null || "$client" fs "$1" "$folder/*/$id-*.jhist" 2> /dev/null
+}
 pause=2
 failures=0
 while :; do
   "$client" job -status "$id" > "$said.status" 2> /dev/null
   state=$(sed -n 's/^[[:space:]]*Job state:[[:space:]]*\([A-Z]*\).*/\1/p' "$said.status" | head -n 1)
   # Of a job that has ended the client knows only what a history server tells.
-  [ -n "$state" ] || state=$("$client" fs -ls "$history" 2> /dev/null |
+  [ -n "$state" ] || state=$(history -ls |
     sed -n "s/.*$id-.*-\(SUCCEEDED\|FAILED\|KILLED\)-[^/]*\.jhist$/\1/p" | head -n 1)
   case $state in
   SUCCEEDED)
     # The history has the names that programs know; the client has those for people.
-    "$client" fs -cat "$history" 2> /dev/null | grep totalCounters | tail -n 1 > "$said.counters"
+    history -cat | grep totalCounters | tail -n 1 > "$said.counters"
     # So much comes back from any place.
     size=$(wc -c < "$said.counters")
     if [ "$size" -gt 0 ] && [ "$size" -le 12000 ]; then

@@ -19,7 +19,6 @@ use std::time::Duration;
 use super::cluster::{self, Trace};
 use super::together::Together;
 use crate::host::yarn::{Application, ResourceManager};
-use ankus_lang::configuration;
 use serde_json::{Map, Value, json};
 
 /// The hidden argument with which this binary submits a job and waits for it: the client and its arguments follow.
@@ -36,8 +35,6 @@ pub const CONFIGURED: &str = "ankus-configured.xml";
 pub const COUNTERS: &str = "ANKUS_COUNTERS";
 /// The default folder of a cluster in which jobs store their history.
 const HISTORY: &str = "/tmp/hadoop-yarn/staging/history/done_intermediate";
-/// The property that sets another folder.
-const HISTORY_PROPERTY: &str = "mapreduce.jobhistory.intermediate-done-dir";
 /// Maximum number of consecutive failures to query the state of a job.
 const MOST_FAILURES: u32 = 20;
 /// The first and the longest pause between two queries. A client needs a second of CPU time for each.
@@ -224,7 +221,7 @@ struct Client<'a> {
 
 impl Client<'_> {
     fn manager(&self) -> ResourceManager<'_> {
-        ResourceManager { web: &self.trace.web, user: &self.trace.user }
+        self.trace.manager()
     }
 
     /// Says which job failed and why, after a client that waited for it and may have told neither.
@@ -274,7 +271,7 @@ impl Client<'_> {
         }
         let status = Status::of(&told);
         if status.state == "SUCCEEDED" {
-            self.write_counters(id);
+            self.write_counters(id, &told.user);
         }
         Some(status)
     }
@@ -315,14 +312,14 @@ impl Client<'_> {
 
     /// Writes the counters of a job that has succeeded. They are in its history, which the history server moves away at
     /// some time and serves from then on.
-    fn write_counters(&self, id: &str) {
-        let folder = configuration_file().and_then(|file| {
-            let text = std::fs::read_to_string(file).ok()?;
-            let mut properties = configuration::read_xml(&text).ok()?.into_iter();
-            properties.find(|(name, _)| name == HISTORY_PROPERTY).map(|(_, value)| value)
-        });
-        let folder = folder.unwrap_or_else(|| HISTORY.to_owned());
-        let history = format!("{}/*/{id}-*.jhist", folder.trim_end_matches('/'));
+    fn write_counters(&self, id: &str, user: &str) {
+        let folder = match self.trace.history.as_str() {
+            "" => HISTORY,
+            named => named,
+        };
+        // The client may not look into the folders of other users.
+        let user = if user.is_empty() { "*" } else { user };
+        let history = format!("{folder}/{user}/{id}-*.jhist");
         let found = self
             .says(&["fs", "-cat", &history])
             .and_then(|text| counters_of_history(&text))

@@ -17,7 +17,6 @@ use rustix::fs::{FlockOperation, flock};
 
 use super::cluster::Trace;
 use crate::host::elsewhere::tag;
-use crate::host::yarn::ResourceManager;
 
 /// The minimum pause between two queries.
 const PAUSE: Duration = Duration::from_secs(2);
@@ -66,7 +65,7 @@ impl Together {
         if let Some(list) = self.recent()? {
             return Ok(list);
         }
-        let manager = ResourceManager { web: &trace.web, user: &trace.user };
+        let manager = trace.manager();
         let running =
             manager.running(&trace.store).map_err(|fault| io::Error::other(fault.to_string()))?;
         let mut list = String::from("\n");

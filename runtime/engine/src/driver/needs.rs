@@ -120,6 +120,14 @@ impl Needs {
     }
 }
 
+impl Needs {
+    /// Returns the user whom the owner of a Kerberos ticket impersonates.
+    pub fn proxy_user(&self) -> Option<&str> {
+        let named = self.environment.get("HADOOP_PROXY_USER")?;
+        Some(named.as_str()).filter(|name| !name.is_empty())
+    }
+}
+
 /// Makes frontends for given needs.
 pub trait Frontends: Send + Sync {
     /// Returns the compiler for jobs with these needs.
@@ -159,7 +167,9 @@ impl Equipped {
             hosts.insert("file:".to_owned(), files::Place::Machine(needs.machine.clone()));
         }
         let files = Applications::new(
-            FileSystems::new(needs.root.clone(), hosts).with_user(needs.cluster_user()),
+            FileSystems::new(needs.root.clone(), hosts)
+                .with_user(needs.cluster_user())
+                .with_proxy(needs.proxy_user()),
         );
         for (uri, folder) in &needs.mounts {
             files.mount(FileUri::parse(uri), folder.clone());

@@ -48,6 +48,11 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Whether a service has identified us by a ticket.
+pub(crate) fn knows_us(service: &str) -> bool {
+    locked(&cookie_for(service)).is_some()
+}
+
 /// Sends a request to a service (`http://host:port`), with the value of the header `Cookie` if it is one that requires
 /// Kerberos. A request that was refused for lack of a ticket is repeated with one.
 pub(crate) fn send(

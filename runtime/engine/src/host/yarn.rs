@@ -20,6 +20,9 @@ const LARGEST: u64 = 256 << 20;
 pub struct Application {
     /// `application_1700000000000_0001`
     pub id: String,
+    /// The user it runs as.
+    #[serde(default)]
+    pub user: String,
     /// `RUNNING`, `FINISHED`, …
     pub state: String,
     /// `UNDEFINED`, `SUCCEEDED`, `FAILED`, `KILLED`.
@@ -84,9 +87,19 @@ pub struct ResourceManager<'a> {
     pub web: &'a [String],
     /// The user name, for clusters that trust their clients. With Kerberos it is that of the ticket.
     pub user: &'a str,
+    /// With Kerberos, the user whom the owner of the ticket impersonates.
+    pub proxy: Option<&'a str>,
 }
 
 impl ResourceManager<'_> {
+    /// Returns the parameter that says who sends a request: only with Kerberos there is a cookie.
+    fn who(&self, cookie: Option<&str>) -> String {
+        match (cookie, self.proxy) {
+            (Some(_), Some(user)) => format!("doAs={user}"),
+            _ => format!("user.name={}", self.user),
+        }
+    }
+
     /// Returns the applications with a tag.
     pub fn tagged(&self, tag: &str) -> Result<Vec<Application>, Fault> {
         self.list(&format!("applicationTags={tag}"))
@@ -95,7 +108,7 @@ impl ResourceManager<'_> {
     fn list(&self, which: &str) -> Result<Vec<Application>, Fault> {
         let path = format!("/ws/v1/cluster/apps?{which}");
         let text = self.each(|web, cookie| {
-            let request = agent().get(format!("{web}{path}&user.name={}", self.user));
+            let request = agent().get(format!("{web}{path}&{}", self.who(cookie)));
             with(cookie, request).header("Accept", "application/json").call()
         })?;
         let answer: Answer = serde_json::from_str(&text)
@@ -108,10 +121,32 @@ impl ResourceManager<'_> {
         self.list(&format!("applicationTags={tag}&states={RUNNING}&deSelects=resourceRequests"))
     }
 
+    /// Returns a property of its configuration, in which defaults have their values too; none if it has no such
+    /// property. With Kerberos only.
+    pub fn property(&self, name: &str) -> Result<Option<String>, Fault> {
+        let answer = self.each(|web, cookie| {
+            let request = agent().get(format!("{web}/conf?name={name}"));
+            with(cookie, request).header("Accept", "text/xml").call()
+        });
+        let text = match answer {
+            Err(Fault::Missing(_)) => return Ok(None),
+            answer => answer?,
+        };
+        let properties = ankus_lang::configuration::read_xml(&text)
+            .map_err(|_| Fault::Refused("it answered something else: no configuration".into()))?;
+        let found = properties.into_iter().find(|(known, _)| known == name);
+        Ok(found.map(|(_, value)| value.trim().to_owned()).filter(|value| !value.is_empty()))
+    }
+
+    /// Whether it has identified us by a Kerberos ticket.
+    pub fn knows_ticket(&self) -> bool {
+        self.web.iter().any(|web| spnego::knows_us(web))
+    }
+
     /// Posts a JSON text.
     pub fn post(&self, path: &str, text: &str) -> Result<String, Fault> {
         self.each(|web, cookie| {
-            let request = agent().post(format!("{web}{path}?user.name={}", self.user));
+            let request = agent().post(format!("{web}{path}?{}", self.who(cookie)));
             let request = with(cookie, request).header("Accept", "application/json");
             request.header("Content-Type", "application/json").send(text)
         })
@@ -120,7 +155,7 @@ impl ResourceManager<'_> {
     /// Returns an application by its id.
     pub fn application(&self, id: &str) -> Result<Application, Fault> {
         let text = self.each(|web, cookie| {
-            let url = format!("{web}/ws/v1/cluster/apps/{id}?user.name={}", self.user);
+            let url = format!("{web}/ws/v1/cluster/apps/{id}?{}", self.who(cookie));
             with(cookie, agent().get(url)).header("Accept", "application/json").call()
         })?;
         let answer: Result<One, _> = serde_json::from_str(&text);
@@ -131,9 +166,10 @@ impl ResourceManager<'_> {
 
     /// Kills an application.
     pub fn kill(&self, id: &str) -> Result<(), Fault> {
-        let path = format!("/ws/v1/cluster/apps/{id}/state?user.name={}", self.user);
+        let path = format!("/ws/v1/cluster/apps/{id}/state");
         self.each(|web, cookie| {
-            let request = with(cookie, agent().put(format!("{web}{path}")));
+            let url = format!("{web}{path}?{}", self.who(cookie));
+            let request = with(cookie, agent().put(url));
             request.header("Content-Type", "application/json").send("{\"state\":\"KILLED\"}")
         })?;
         Ok(())
@@ -221,7 +257,7 @@ mod tests {
     #[test]
     fn nobody_at_home_is_told_from_a_refusal() {
         let web = vec!["http://127.0.0.1:1".to_owned()];
-        let manager = ResourceManager { web: &web, user: "joe" };
+        let manager = ResourceManager { web: &web, user: "joe", proxy: None };
         assert!(matches!(manager.tagged("t"), Err(Fault::Unreachable(_))));
     }
 }

@@ -1,13 +1,14 @@
 //! Programs of actions that run elsewhere than on this machine: adapts their command lines.
 
 use super::{Workplace, refusal, settings};
-use crate::actions::carried::Where;
+use crate::actions::carried::{HDFS_SERVERS, Where};
 use crate::actions::command::{CommandLine, Refusal, Request};
 use crate::actions::submission;
 use crate::host::elsewhere::{Place, Resources, Seat, System};
 use crate::host::process::Program;
 use ankus_lang::action_types::is_cluster;
 use ankus_lang::machine::{Class, Run};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Returns the kind of a place.
@@ -18,6 +19,14 @@ pub(super) fn kind_of(place: &Place) -> Where {
         System::Kubernetes(_) => Where::Kubernetes,
         System::Livy(_) => Where::Livy,
     }
+}
+
+/// Returns the URIs of the clusters that an action names: its own, and those for which it asks a server for tokens.
+fn clusters_of(configuration: &BTreeMap<String, String>) -> Vec<String> {
+    let names = ["fs.defaultFS", "mapreduce.job.hdfs-servers", HDFS_SERVERS];
+    let values = names.into_iter().filter_map(|name| configuration.get(name));
+    let uris = values.flat_map(|value| value.split(',')).map(str::trim);
+    uris.filter(|uri| !uri.is_empty()).map(str::to_owned).collect()
 }
 
 impl Workplace<'_, '_> {
@@ -96,6 +105,7 @@ impl Workplace<'_, '_> {
                     true => settings::resources(request.configuration)?,
                     false => Resources::default(),
                 },
+                clusters: clusters_of(request.configuration),
                 title: format!(
                     "oozie:action:T={kind}:W={}:A={}:ID={}",
                     job.name, self.node, job.id

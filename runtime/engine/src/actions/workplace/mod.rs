@@ -361,10 +361,12 @@ impl Workplace<'_, '_> {
             own.or_insert(options);
         }
         let Some(mut trace) = trace else { return Ok(()) };
+        trace.proxy = self.variable("HADOOP_PROXY_USER").filter(|name| !name.is_empty());
+        trace.history = cluster::history(configuration, self.site("mapred-site.xml").as_deref());
         let manager =
             configuration.get("yarn.resourcemanager.address").cloned().unwrap_or_default();
         let place = self.needs.places.get(self.element.tag_name().name());
-        match (place.map(|place| &place.system), self.yarn_site()) {
+        match (place.map(|place| &place.system), self.site("yarn-site.xml")) {
             // A program that runs in a cluster starts its jobs there.
             (Some(System::Yarn(yarn)), _) => trace.web.clone_from(&yarn.web),
             (_, Some(site)) => trace.web = cluster::web_addresses(&site, &manager),
@@ -466,12 +468,12 @@ impl Workplace<'_, '_> {
         }
     }
 
-    /// Returns the `yarn-site.xml` that the tools read on this machine.
-    fn yarn_site(&self) -> Option<String> {
+    /// Returns a file of the cluster's configuration that the tools read on this machine.
+    fn site(&self, file: &str) -> Option<String> {
         let folders =
             [("YARN_CONF_DIR", ""), ("HADOOP_CONF_DIR", ""), ("HADOOP_HOME", "etc/hadoop")];
         folders.into_iter().find_map(|(name, below)| {
-            let file = Path::new(&self.variable(name)?).join(below).join("yarn-site.xml");
+            let file = Path::new(&self.variable(name)?).join(below).join(file);
             String::from_utf8(read_up_to(&file, LARGEST_CONFIGURATION).ok()?).ok()
         })
     }

@@ -9,7 +9,7 @@ use crate::actions::workplace::{clear, deliver, forget_key, is_unreached, outcom
 use crate::driver::Needs;
 use crate::host::elsewhere::Address;
 use crate::host::process::{State, Urgency, is_passing};
-use crate::host::yarn::{Fault, ResourceManager};
+use crate::host::yarn::Fault;
 use ankus_lang::machine::{Answer, Class, External, Phase};
 use ankus_procedure::{Context, Failure, ProcedureId, Step, Wait};
 use std::io;
@@ -313,7 +313,7 @@ impl Call {
         if !trace.is_client && !cluster::told_of_jobs(folder) {
             return None;
         }
-        let manager = ResourceManager { web: &trace.web, user: &trace.user };
+        let manager = trace.manager();
         let left = match manager.tagged(&trace.tag) {
             Ok(apps) => apps.into_iter().filter(|app| !app.is_over()).collect::<Vec<_>>(),
             // If the cluster does not answer, nothing was started there, unless the program's output says so.

@@ -182,6 +182,7 @@ mod tests {
         let env = which("env");
         std::fs::copy(&env, there.join("work/with=sign")).expect("a program");
         let seat = Seat {
+            clusters: Vec::new(),
             place: super::super::Place {
                 name: "edge".to_owned(),
                 system: super::super::System::Ssh(Default::default()),

@@ -526,6 +526,7 @@ mod tests {
             environment: Default::default(),
         };
         let seat = Seat {
+            clusters: Vec::new(),
             place: place_of,
             kind: "shell".to_owned(),
             title: String::new(),

@@ -191,7 +191,7 @@ impl Livy {
 
     fn manager(&self) -> ResourceManager<'_> {
         let user = self.user.as_deref().unwrap_or(&self.caller);
-        ResourceManager { web: &self.web, user }
+        ResourceManager { web: &self.web, user, proxy: None }
     }
 
     /// Returns the application of an attempt from its cluster; none if the cluster cannot be asked, or does not know

@@ -17,6 +17,7 @@ mod post;
 mod receive;
 mod ssh;
 mod staging;
+mod tokens;
 mod yarn;
 
 use std::collections::{BTreeMap, HashMap};
@@ -97,6 +98,9 @@ pub struct Seat {
     /// The requested resources.
     #[serde(default)]
     pub resources: Resources,
+    /// The URIs of the clusters that the action names: its program needs access to them.
+    #[serde(default)]
+    pub clusters: Vec<String>,
 }
 
 /// The resources that an action requests, where the system supports that.

@@ -21,8 +21,13 @@ pub struct Staging {
     pub hosts: BTreeMap<String, String>,
     /// The user who writes there, unless the URL names one.
     pub user: String,
+    /// The user whom the owner of a Kerberos ticket impersonates, unless the URL names one.
+    #[serde(default)]
+    pub proxy: Option<String>,
 }
 
+/// The permissions of the folder of all jobs: each user may add folders, delete only their own, and see no others.
+const SHARED: u32 = 0o1733;
 /// The permissions of folders: others may pass through, if they know the names.
 const FOLDER: u32 = 0o711;
 /// The permissions of files: others may read them.
@@ -42,7 +47,8 @@ impl Staging {
         };
         let place = Place::read(text, Path::new("/"))
             .map_err(|why| Fault::Refused(format!("[hosts] of {origin}: {why}")))?;
-        Ok(FileSystems::new("/nowhere", Hosts::from([(origin, place)])).with_user(&self.user))
+        let files = FileSystems::new("/nowhere", Hosts::from([(origin, place)]));
+        Ok(files.with_user(&self.user).with_proxy(self.proxy.as_deref()))
     }
 
     fn folder_of(&self, ticket: &Ticket) -> FileUri {
@@ -85,6 +91,11 @@ impl Staging {
         if let Some(status) = there.filter(|status| status.length == bytes.len() as u64) {
             return Ok((uri, status));
         }
+        let shared = FileUri::parse(&self.folder);
+        if files.status(&shared).map_err(fault)?.is_none() {
+            files.create_folder(&shared).map_err(fault)?;
+            files.set_mode(&shared, SHARED).map_err(fault)?;
+        }
         let mut folders = vec![folder.clone()];
         let mut above = uri.parent();
         while let Some(parent) = above.filter(|parent| parent.path.len() > folder.path.len()) {
@@ -113,9 +124,11 @@ impl Staging {
     fn fault(&self, error: &std::io::Error) -> Fault {
         let why = format!("`staging` {}: {error}", self.folder);
         match error.kind() {
-            std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::InvalidInput => {
-                Fault::Refused(why)
-            }
+            std::io::ErrorKind::PermissionDenied => Fault::Refused(format!(
+                "{why}; if others use the folder too, its owner has to allow it: `hadoop fs -chmod 1733 {}`",
+                self.folder
+            )),
+            std::io::ErrorKind::InvalidInput => Fault::Refused(why),
             _ => Fault::Unreachable(why),
         }
     }
@@ -133,6 +146,7 @@ mod tests {
             folder: "hdfs://nn:8020/tmp/ankus".to_owned(),
             hosts: [("hdfs://nn:8020".to_owned(), cluster)].into(),
             user: "joe".to_owned(),
+            proxy: None,
         };
         let ticket = |id: &str| Ticket { id: id.to_owned(), ..Ticket::default() };
         let path = folder.path().join("a.jar");
@@ -142,6 +156,10 @@ mod tests {
             assert_eq!(uri.to_string(), format!("hdfs://nn:8020/tmp/ankus/{id}/lib/a.jar"));
             assert_eq!((status.length, status.mode & 0o777), (3, 0o644));
         }
+        let mode = std::os::unix::fs::PermissionsExt::mode;
+        let shared =
+            std::fs::metadata(format!("{}/tmp/ankus", folder.path().join("cluster").display()));
+        assert_eq!(mode(&shared.expect("a folder").permissions()) & 0o7777, 0o1733);
         staging.clear(&ticket("one")).expect("it is cleared");
         let there = folder.path().join("cluster/tmp/ankus");
         assert!(!there.join("one").exists() && there.join("two/lib/a.jar").exists());

@@ -6,7 +6,7 @@
 //! of the program come back in the diagnostics of the application. So no file system has to be reached; the price is a
 //! limit on the size of both.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
 use base64::Engine as _;
@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use super::bundle::{Bundle, quoted};
 use super::staging::Staging;
-use super::{Address, Backend, Fault, Seat, Seen, Ticket, receive};
+use super::{Address, Backend, Fault, Seat, Seen, Ticket, receive, tokens};
 use crate::host::process::{Exit, Program, Urgency};
 use crate::host::yarn::{self, ResourceManager};
 
@@ -27,6 +27,12 @@ pub struct Yarn {
     pub web: Vec<String>,
     /// The user name, for clusters that trust their clients.
     pub user: String,
+    /// The user whom the owner of the ticket impersonates, in clusters that require Kerberos.
+    #[serde(default)]
+    pub proxy: Option<String>,
+    /// The clusters of `[hosts]` by their authorities, for delegation tokens.
+    #[serde(default)]
+    pub hosts: BTreeMap<String, String>,
     /// The queue, unless the action names one.
     pub queue: Option<String>,
     /// The memory of a container in bytes, unless the action specifies it.
@@ -65,7 +71,7 @@ impl From<yarn::Fault> for Fault {
 
 impl Yarn {
     fn manager(&self) -> ResourceManager<'_> {
-        ResourceManager { web: &self.web, user: &self.user }
+        ResourceManager { web: &self.web, user: &self.user, proxy: self.proxy.as_deref() }
     }
 
     /// Returns the submission request of a job.
@@ -118,6 +124,9 @@ impl Yarn {
                 "local-resources": {"entry": resources},
             },
         });
+        if let Some(credentials) = self.credentials(seat)? {
+            wanted["am-container-spec"]["credentials"] = credentials;
+        }
         if let Some(queue) = wishes.queue.as_ref().or(self.queue.as_ref()) {
             wanted["queue"] = json!(queue);
         }
@@ -125,6 +134,14 @@ impl Yarn {
             wanted["priority"] = json!(priority);
         }
         Ok(wanted)
+    }
+
+    /// Returns the delegation tokens that a job needs in a cluster with Kerberos, where nobody has a ticket; none
+    /// elsewhere.
+    fn credentials(&self, seat: &Seat) -> Result<Option<Value>, Fault> {
+        let staging = self.staging.as_ref().map(|staging| &staging.folder);
+        let clusters = seat.clusters.iter().chain(staging);
+        tokens::credentials(&self.manager(), clusters, &self.hosts, self.proxy.as_deref())
     }
 
     /// Copies packed files to the cluster, and returns the resource description for the container.
@@ -296,6 +313,7 @@ mod tests {
     #[test]
     fn the_words_of_the_master_are_understood() {
         let app = |state: &str, status: &str, diagnostics: &str| yarn::Application {
+            user: String::new(),
             id: "application_1_1".to_owned(),
             state: state.to_owned(),
             final_status: status.to_owned(),

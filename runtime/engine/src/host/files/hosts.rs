@@ -140,6 +140,16 @@ pub(crate) trait Remote: Files + fmt::Debug {
 
     /// Sets the user name, if neither the URL nor the environment has one.
     fn set_user(&mut self, _user: &str) {}
+
+    /// Sets the user whom the owner of a Kerberos ticket impersonates, if the URL names none.
+    fn set_proxy(&mut self, _user: &str) {}
+
+    /// Requests a delegation token, in the form in which tokens are part of URLs; none if the file system issues none.
+    ///
+    /// `renewer` is the principal that may renew it, and `service` the address by which clients find it.
+    fn delegation_token(&self, _renewer: &str, _service: &str) -> io::Result<Option<String>> {
+        Ok(None)
+    }
 }
 
 /// Creates the file system at a URL, for an authority. No connection is made yet.
@@ -200,6 +210,15 @@ impl FileSystems {
     pub fn with_user(mut self, user: &str) -> FileSystems {
         for remote in self.remote.values_mut() {
             remote.set_user(user);
+        }
+        self
+    }
+
+    /// Sets the user whom the owner of a Kerberos ticket impersonates in clusters, if there is one and their URLs name
+    /// none.
+    pub fn with_proxy(mut self, user: Option<&str>) -> FileSystems {
+        for remote in self.remote.values_mut() {
+            user.inspect(|user| remote.set_proxy(user));
         }
         self
     }

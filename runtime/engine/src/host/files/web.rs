@@ -37,6 +37,8 @@ pub(crate) struct WebFiles {
     url: ClusterUrl,
     hosts: Vec<String>,
     user: String,
+    /// Whom the owner of a ticket impersonates, if the URL does not say.
+    proxy: String,
     patience: Duration,
     agent: Agent,
     state: Mutex<State>,
@@ -89,6 +91,18 @@ struct Done {
 }
 
 #[derive(Deserialize)]
+struct Issued {
+    #[serde(rename = "Token")]
+    token: Option<Token>,
+}
+
+#[derive(Deserialize)]
+struct Token {
+    #[serde(rename = "urlString")]
+    text: String,
+}
+
+#[derive(Deserialize)]
 struct Folder {
     #[serde(rename = "Path")]
     path: String,
@@ -135,6 +149,7 @@ impl WebFiles {
             authority: authority.into(),
             hosts: url.host.split(',').map(str::to_owned).collect(),
             user: url.user.clone().unwrap_or_default(),
+            proxy: url.user.clone().unwrap_or_default(),
             agent: agent(PATIENCE, url.host.contains(',')),
             url,
             patience: PATIENCE,
@@ -219,9 +234,9 @@ impl WebFiles {
         let service = format!("{protocol}://{}", self.hosts[at]);
         let url = format!("{service}/webhdfs/v1{}?op={query}", encoded(path, true));
         spnego::send(&service, |cookie| {
-            // Whoever has a ticket is known, and may stand in for the user of the URL if the cluster allows that.
+            // Whoever has a ticket is known, and may impersonate another user if the cluster allows that.
             let (name, user) = match cookie {
-                Some(_) => ("doas", self.url.user.as_deref().unwrap_or_default()),
+                Some(_) => ("doas", self.proxy.as_str()),
                 None => ("user.name", self.user.as_str()),
             };
             let url = match user {
@@ -460,6 +475,21 @@ impl Remote for WebFiles {
         if self.url.user.is_none() {
             user.clone_into(&mut self.user);
         }
+    }
+
+    fn set_proxy(&mut self, user: &str) {
+        if self.url.user.is_none() {
+            user.clone_into(&mut self.proxy);
+        }
+    }
+
+    fn delegation_token(&self, renewer: &str, service: &str) -> io::Result<Option<String>> {
+        let (renewer, service) = (encoded(renewer, false), encoded(service, false));
+        let query = format!(
+            "GETDELEGATIONTOKEN&renewer={renewer}&service={service}&kind=HDFS_DELEGATION_TOKEN"
+        );
+        let issued: Issued = self.get("/", &query)?;
+        Ok(issued.token.map(|token| token.text))
     }
 }
 
