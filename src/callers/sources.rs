@@ -26,6 +26,10 @@ pub(super) fn is_source(path: &str) -> bool {
 /// Package and name of the class that a source has by its path; the package of a class without one is empty.
 fn class_of(path: &str) -> Option<(String, &str)> {
     let (stem, _) = name_of(path).rsplit_once('.')?;
+    // A source at the top of the tree is in no folder of its package.
+    if matches!(folder_of(path), "" | ".") {
+        return (!stem.is_empty()).then(|| (String::new(), stem));
+    }
     let folders: Vec<&str> = folder_of(path).split('/').collect();
     let root = folders.iter().rposition(|folder| ROOTS.contains(folder))?;
     (!stem.is_empty()).then(|| (folders[root + 1..].join("."), stem))

@@ -67,6 +67,14 @@ fn a_main_class_is_compared_with_the_sources() {
             assert_eq!(tell(class, source, given), found, "{class} {}", source.0);
         }
     }
+    // At the top of the tree, a source is in no folder of its package.
+    let top = ("Daily.java", "package com.acme.load;\npublic class Daily {}\n");
+    assert_eq!(
+        tell("com.acme.load.Dialy", top, given),
+        format!(
+            "app/oozie/workflow.xml:3:15: {words} `com.acme.load.Dialy` [misspelt-class-name]\n"
+        )
+    );
     // A source may define more than its name says.
     let both = "package com.acme.load\nobject Daily\nobject Dialy\n";
     let source = ("app/src/main/scala/com/acme/load/Daily.scala", both);
