@@ -201,10 +201,16 @@ pub(super) fn hadoop_property_meant(name: &str) -> Option<&'static str> {
         .filter(|known| known.digits == own && may_be_within(own_letters, known.letters, MOST))
         .filter_map(|known| Some((within(bare, known.name, MOST)?, known.name)))
         .min();
-    let Some(near) = near else { return other_form(bare) };
+    let Some(near) = near else { return without_last_word(bare).or_else(|| other_form(bare)) };
     // A name with a different number of words is a different name, unless it differs in one letter only.
     let parts = |text: &'_ str| text.split(['.', '-']).count();
     (parts(near.1) == parts(bare) || near.0 == 1).then_some(near.1)
+}
+
+/// Returns the property whose last word, `name`, is missing.
+fn without_last_word(bare: &str) -> Option<&'static str> {
+    let at = HADOOP.binary_search(&&*format!("{bare}.name")).ok()?;
+    Some(HADOOP[at])
 }
 
 /// Maximum number of letters by which two forms of a word differ.
