@@ -218,7 +218,11 @@ fn prints_more(script: &str) -> bool {
 
 /// Returns the text that a line prints, without options and the opening quote.
 fn echoed(line: &str) -> Option<&str> {
-    let rest = ECHOES.iter().find_map(|word| line.split_once(word).map(|(_, rest)| rest))?;
+    let (before, rest) = ECHOES.iter().find_map(|word| line.split_once(word))?;
+    // What a command in another one prints is not output.
+    if before.contains("$(") || before.contains('`') {
+        return None;
+    }
     let mut rest = rest.trim_start();
     while let Some((option, after)) = rest.split_once(' ').filter(|_| rest.starts_with('-')) {
         if !option[1..].bytes().all(|byte| b"neE".contains(&byte)) {
@@ -318,6 +322,7 @@ mod tests {
     fn what_a_script_prints_is_known_if_it_prints_it_itself() {
         for script in [
             "rows=$(hadoop fs -cat in | wc -l)\necho \"rows=$rows\"",
+            "last=$(echo \"`hive -e 'select 1'`\")\necho \"last=$last\"",
             "# python count.py\necho done=1",
             "hdfs dfs -rm -r out",
             "python load.py > log.txt\necho \"Loading $1: done\"",
