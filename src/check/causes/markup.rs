@@ -2,7 +2,7 @@
 
 use super::elements::NEEDS;
 use super::{Apart, IsOn, NEAR, is};
-use crate::diag::{Diagnostic, Fault, Group, within};
+use crate::diag::{Diagnostic, Fault, Group, is_mistyped, within};
 use crate::schema;
 use crate::source::Span;
 use crate::syntax::xml::{self, Element, NodeKind, Tree};
@@ -11,6 +11,9 @@ use std::collections::{HashMap, HashSet};
 /// Rules about names in a coordinator whose definitions may be in the broken part.
 const EVENTS: [&str; 4] =
     ["unknown-data-event", "undefined-dataset", "unused-dataset", "input-logic-reference"];
+
+/// Maximum number of mistyped transitions whose names are searched for in the text.
+const MOST_TARGETS: usize = 50;
 
 /// Removes findings that are consequences of broken markup. Only markup that changes the nesting of elements counts: a
 /// bare `&` does not.
@@ -61,6 +64,7 @@ pub(in crate::check) fn of_markup(tree: &Tree, is_on: IsOn<'_>, found: &mut Vec<
         }
     }
 
+    let mut patience = MOST_TARGETS;
     let Some(root) = tree.root() else { return };
     let places: Vec<Span> = found.iter().filter(|f| shifts(f)).map(|f| f.span).collect();
     let children = Apart::of_elements(root.elements());
@@ -107,12 +111,33 @@ pub(in crate::check) fn of_markup(tree: &Tree, is_on: IsOn<'_>, found: &mut Vec<
             return false;
         }
         let needs = NEEDS.contains(&finding.kind.name);
-        let graph = finding.kind.group == Group::Graph || is(finding, "unresolved-transition");
+        let graph = finding.kind.group == Group::Graph
+            || is(finding, "unresolved-transition")
+                && !is_mistyped_target(tree, finding, &mut patience);
         let asked = is(finding, "action-data-without-capture-output")
             && (hit || finding.notes.first().is_some_and(|n| damaged.around(n.span).is_some()));
         let events = EVENTS.contains(&finding.kind.name);
         !(of_schema(finding) && (hit || at_root) || needs && hit || graph || asked || events)
     });
+}
+
+/// Whether a transition leads to a node with one mistyped letter, and no broken tag may hold a node of the name as
+/// written.
+fn is_mistyped_target(tree: &Tree, finding: &Diagnostic, patience: &mut usize) -> bool {
+    let Some((name, meant)) = finding.subject.as_deref().zip(finding.meant.as_deref()) else {
+        return false;
+    };
+    if *patience == 0 || !is_mistyped(name, meant) {
+        return false;
+    }
+    *patience -= 1;
+    let text = tree.text();
+    let mut places = text.match_indices(name);
+    let is_declared = places.any(|(at, _)| {
+        let before = text[..at].trim_end_matches(['"', '\'', ' ', '=']);
+        before.ends_with("name")
+    });
+    !is_declared
 }
 
 /// Returns the end tags that close nothing because their element has been closed before, by an end tag with a wrong
