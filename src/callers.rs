@@ -4,7 +4,7 @@
 //! and the properties it is started with. A file system path is resolved to the file whose path ends the same way;
 //! what cannot be resolved is left unresolved.
 
-use crate::diag::{nearest, within};
+use crate::diag::{is_mistyped, nearest, within};
 use crate::files::{folder_of, join, name_of};
 use crate::source::Span;
 use crate::syntax::properties::{self, Alike, Caller, Lost, Near};
@@ -116,6 +116,9 @@ pub struct Gathering {
     shared: Vec<String>,
 }
 
+/// Maximum number of names of missing scripts of a definition, and of scripts with which each is compared.
+const MOST_LOST: usize = 64;
+const MOST_COMPARED_SCRIPTS: usize = 2_000;
 /// Maximum number of scripts checked per definition.
 const MOST_NAMED: usize = 64;
 /// A tree keeps its scripts beside its definitions if at most one in this many is missing.
@@ -479,6 +482,25 @@ impl Index {
     /// The scripts and jars in the same top folder as a definition.
     pub fn scripts_near(&self, path: &str) -> Option<&Scripts> {
         self.scripts.get(top(&self.whole(path), self.common).unwrap_or_default())
+    }
+
+    /// The scripts and jars in the same top folder as a definition whose names nearly equal one of these, which none of
+    /// them has.
+    pub fn scripts_called_nearly<'n>(
+        &self,
+        path: &str,
+        names: impl Iterator<Item = &'n str>,
+    ) -> BTreeSet<String> {
+        let Some(all) = self.scripts_near(path) else { return BTreeSet::new() };
+        let ending = |name: &str| name.rsplit_once('.').map(|(_, ending)| ending.to_owned());
+        let lost = names.filter(|name| name.len() > 5 && !all.contains_key(*name));
+        let lost: BTreeSet<&str> = lost.take(MOST_LOST).collect();
+        let near = lost.into_iter().flat_map(|name| {
+            let known = all.iter().take(MOST_COMPARED_SCRIPTS);
+            known
+                .filter(move |(other, _)| ending(name) == ending(other) && is_mistyped(name, other))
+        });
+        near.flat_map(|(_, paths)| paths).cloned().collect()
     }
 
     /// The classes whose sources are in the same top folder as a definition, or if there are none, in folders without

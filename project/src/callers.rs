@@ -314,11 +314,12 @@ impl Project {
         loaded.submission.may_have_parent = index.has_strays();
         let near = index.scripts_near(&own).filter(|near| !near.is_empty());
         let text = near.map_or("", |_| loaded.source.text.as_str());
-        let named = dotted(text).filter(|word| is_script(word));
-        let named = named.filter_map(|word| near?.get(word)).flatten();
+        let words = || dotted(text).filter(|word| is_script(word));
+        let named = words().filter_map(|word| near?.get(word)).flatten();
+        let alike = index.scripts_called_nearly(&own, words());
         loaded.submission.keeps_scripts = index.keeps_scripts(&own);
         loaded.submission.misses_one_script = index.misses_one_script(&own);
-        loaded.submission.scripts = Some(named.cloned().collect());
+        loaded.submission.scripts = Some(named.cloned().chain(alike).collect());
         loaded.submission.launched = index.launched_near(&own);
         loaded.submission.near = index.near(&own);
         // If exactly one properties file starts it, directly or not, it is submitted with that file.

@@ -209,9 +209,11 @@ pub struct Facts<'a> {
 }
 
 /// Names of elements that rules look for anywhere in a definition. They are all collected in one pass.
-const LOOKED_FOR: [&str; 23] = [
+const LOOKED_FOR: [&str; 25] = [
     "app-path",
     "archive",
+    "arg",
+    "argument",
     "body",
     "cc",
     "configuration",

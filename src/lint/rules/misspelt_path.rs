@@ -10,6 +10,7 @@ use crate::syntax::xml::{Decoded, Element};
 use foldhash::{HashMap, HashSet};
 
 mod prepared;
+mod scripts;
 
 pub(super) static RULE: Rule = Rule {
     kind: Kind {
@@ -104,6 +105,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     folders(facts, out);
     let mut further = Vec::new();
     prepared::deleted(facts, &mut further);
+    scripts::called_nearly(facts, &mut further);
     // Findings at the same place are not repeated.
     further.retain(|finding| out.iter().all(|other| other.span != finding.span));
     out.extend(further);
@@ -163,7 +165,7 @@ fn folders(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             is_slip(part.name, other, if many || own { SHORTEST - less } else { SHORTEST })
         };
         let Some(meant) = beside.iter().filter(is_near).min() else {
-            out.extend(of_word(facts, part));
+            out.extend(of_folder(facts, part, beside).or_else(|| of_word(facts, part)));
             continue;
         };
         // If both names occur here once, the other files show which one is misspelled.
@@ -186,6 +188,33 @@ fn folders(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             None => found,
         });
     }
+}
+
+/// Returns the finding about a folder that is missing beside the definition, where others of the same path are, if one
+/// with a similar name is there.
+fn of_folder(facts: &Facts<'_>, part: &Part<'_>, beside: &[&str]) -> Option<Diagnostic> {
+    if part.name.len() + 1 < SHORTEST || !part.before.starts_with("${") {
+        return None;
+    }
+    let own = facts.folder();
+    let start = if own.is_empty() { 0 } else { own.len() + 1 };
+    let mut folders: HashSet<&str> = HashSet::default();
+    for (path, _) in facts.files.below(own) {
+        folders.extend(path.get(start..).and_then(|rest| Some(rest.split_once('/')?.0)));
+    }
+    if folders.contains(part.name) || !beside.iter().any(|other| folders.contains(other)) {
+        return None;
+    }
+    let is_near = |other: &&&str| is_slip(part.name, other, SHORTEST) && !beside.contains(other);
+    let mut near = folders.iter().filter(is_near);
+    let meant = near.next().filter(|_| near.next().is_none())?;
+    let message =
+        format!("`{}` looks like a misspelling of `{meant}`, a folder beside this", part.name);
+    let found = Diagnostic::new(&RULE.kind, part.span, message).likely().did_you_mean(*meant);
+    Some(match part.file {
+        Some(file) => found.in_file(file),
+        None => found,
+    })
 }
 
 /// Returns the finding about a folder whose name is a common word with two letters swapped, one doubled or one left
