@@ -178,6 +178,11 @@ pub(crate) fn lacks_capitals(name: &str, other: &str) -> bool {
     name.eq_ignore_ascii_case(other) && !has(name) && has(other)
 }
 
+/// Whether two names differ only in case or in the signs between their words.
+pub(crate) fn differ_in_signs(name: &str, other: &str) -> bool {
+    name != other && plain(name) == plain(other)
+}
+
 /// Whether a name differs from another one only in a number: both are written in the same way.
 pub(crate) fn is_one_of_several<'n>(name: &str, mut all: impl Iterator<Item = &'n str>) -> bool {
     let letters = |text: &str| text.chars().filter(|c| !c.is_ascii_digit()).collect::<String>();
@@ -333,8 +338,8 @@ fn words(name: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::{
-        COMMON, begin_alike, corrected, differ_in_a_word, is_one_of_several, is_slip,
-        lacks_capitals,
+        COMMON, begin_alike, corrected, differ_in_a_word, differ_in_signs, is_one_of_several,
+        is_slip, lacks_capitals,
     };
 
     #[test]
@@ -395,6 +400,7 @@ mod tests {
         assert!(is_slip("zoneNmae", "zoneName", ["", ""]));
         // For unknown words, the texts decide.
         assert!(is_slip("flurbxDir", "flurbyDir", ["flurby_old flurby_new", ""]));
+        assert!(differ_in_signs("hivepath", "hive_path") && !differ_in_signs("path", "path2"));
         // Without evidence for either name, neither is a typo.
         assert!(!is_slip("abc", "abd", ["", ""]) && !is_slip("abd", "abc", ["", ""]));
     }

@@ -8,7 +8,8 @@ use std::sync::Arc;
 /// Maximum number of properties kept per script.
 const MOST_LAUNCHED: usize = 256;
 impl Gathering {
-    /// Adds a shell script, which may start jobs and set properties for them: `oozie job … -Dname=value`.
+    /// Adds a shell script, which may start jobs and set properties for them: `oozie job … -Dname=value`, or with a file
+    /// of properties that it writes.
     pub fn shell(&mut self, path: &str, text: &str) {
         self.file(path);
         if memmem::find(text.as_bytes(), b"oozie").is_none() {
@@ -26,6 +27,8 @@ impl Gathering {
                 self.launched.push((path.to_owned(), rest[..end].to_owned()));
             }
         }
+        let names = written(text).into_iter().take(MOST_LAUNCHED);
+        self.launched.extend(names.map(|name| (path.to_owned(), name.to_owned())));
     }
 
     /// Adds the properties that nearby scripts set to properties files: that they have a value, but not which one.
@@ -43,6 +46,36 @@ impl Gathering {
             }
         }
     }
+}
+
+/// The names of the properties that a script writes to a file of properties: the lines around the one that names the
+/// application.
+fn written(text: &str) -> Vec<&str> {
+    const KEYS: [&str; 3] = [
+        "oozie.bundle.application.path=",
+        "oozie.coord.application.path=",
+        "oozie.wf.application.path=",
+    ];
+    let name = |line: &'_ str| -> Option<usize> {
+        let (name, _) = line.split_once('=')?;
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_.-".contains(&byte);
+        (!name.is_empty() && name.bytes().all(plain)).then_some(name.len())
+    };
+    let mut found = Vec::new();
+    let mut block: Vec<&str> = Vec::new();
+    let mut submits = false;
+    for line in text.lines().chain([""]) {
+        if let Some(end) = name(line) {
+            block.push(&line[..end]);
+            submits |= KEYS.iter().any(|key| line.starts_with(key));
+            continue;
+        }
+        if std::mem::take(&mut submits) {
+            found.append(&mut block);
+        }
+        block.clear();
+    }
+    found
 }
 
 impl Index {

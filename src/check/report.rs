@@ -4,7 +4,7 @@ use super::kind::{FileKind, recognize};
 use super::rating::{key, sort};
 use super::{FileReport, Finding, Input, Outcome};
 use crate::diag::{Diagnostic, Fault, Level, Safety};
-use crate::files::folder_of;
+use crate::files::{folder_of, name_of};
 use crate::lint::misnamed::{SET_HERE, misnamed_key};
 use crate::source::{Encoding, Source, Span};
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -284,7 +284,21 @@ impl Report {
                     || is_member(finding) && own.contains(&(path, outer))
             };
             self.findings.retain(|finding| !is_outer(finding) || !is_told(finding));
+            self.without_includes();
         }
+        // Findings that were moved to the same place may be equal now.
+        sort(&mut self.findings);
+        self.findings.dedup_by(|a, b| key(a) == key(b));
+    }
+
+    /// An included file that cannot be read is reported at its fault, and not at each `include`.
+    fn without_includes(&mut self) {
+        let of_include = |finding: &Finding| finding.diagnostic.is(Fault::OfInclude);
+        let errors = self.findings.iter().filter(|f| f.level == Level::Error && !of_include(f));
+        let faulty: HashSet<String> = errors.map(|f| name_of(&f.path).to_owned()).collect();
+        self.findings.retain(|finding| {
+            !(of_include(finding) && finding.diagnostic.names.iter().all(|n| faulty.contains(n)))
+        });
     }
 
     /// A name that is not set anywhere is missing in each definition of a folder that reads it or passes it on. Keeps

@@ -62,6 +62,10 @@ pub enum Fault {
     NoApplication,
     /// Property in a file: a reference in its value has no `}`.
     OpenReference,
+    /// Property in a file: it starts another type of application than the rest of the file is for.
+    OtherKey,
+    /// Submission: the server cannot read an included file. The finding names it.
+    OfInclude,
     /// Property: nothing defines it. The finding names it.
     Undefined,
     /// Property: the caller of the definition does not set it. The finding names it, and the caller's file.

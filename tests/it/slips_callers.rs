@@ -357,6 +357,155 @@ fn a_missing_default_explains_the_node_behind_it() {
     assert_eq!(found.lines().count(), 1, "{found}");
 }
 
+/// A folder that three coordinators of a bundle are in is misspelled once, in the properties.
+#[test]
+fn a_misspelled_folder_of_several_definitions_is_told_of_once() {
+    let names = ["one", "two", "three"];
+    let member = |name: &&str| {
+        format!(
+            "<coordinator name='{name}'><app-path>${{coordinators}}/{name}.xml</app-path></coordinator>\n"
+        )
+    };
+    let members: String = names.iter().map(member).collect();
+    let bundle =
+        format!("<bundle-app name='all' xmlns='uri:oozie:bundle:0.2'>\n{members}</bundle-app>");
+    let files = |folder: &str| {
+        let given = format!(
+            "{GIVEN}coordinators=${{root}}/{folder}\noozie.bundle.application.path=${{root}}/bundle.xml\n"
+        );
+        let given = given.replace("oozie.coord.application.path=${root}\n", "");
+        told(&[
+            ("job.properties", given.as_str()),
+            ("bundle.xml", &bundle),
+            ("parts/one.xml", COORDINATOR),
+            ("parts/two.xml", COORDINATOR),
+            ("parts/three.xml", COORDINATOR),
+            ("workflow.xml", WORKFLOW),
+        ])
+    };
+    assert_eq!(files("parts"), "");
+    let found = files("prats");
+    assert!(found.starts_with("job.properties:7:14: warning: "), "{found}");
+    assert_eq!(found.lines().count(), 1, "{found}");
+}
+
+/// Properties that start a workflow in place of its coordinator lack what the coordinator would pass.
+#[test]
+fn a_key_of_another_application_is_told_of_once() {
+    let workflow = WORKFLOW.replacen("${outputDir}", "${day}", 1);
+    let coordinator = COORDINATOR.replace(
+        "</app-path>",
+        "</app-path><configuration><property><name>day</name><value>1</value></property></configuration>",
+    );
+    let given =
+        GIVEN.replace("path=${root}\nperiod", "path=${oozie.coord.application.path}\nperiod");
+    let files = |given: &str| {
+        told(&[
+            ("job.properties", given),
+            ("coordinator.xml", &coordinator),
+            ("workflow.xml", &workflow),
+        ])
+    };
+    assert_eq!(files(&given), "");
+    let found = files(&given.replacen("oozie.coord.", "oozie.wf.", 1));
+    assert!(
+        found.starts_with(
+            "job.properties:2:1: warning: `oozie.coord.application.path` is read here"
+        ),
+        "{found}"
+    );
+    assert_eq!(found.lines().count(), 1, "{found}");
+}
+
+/// A script that writes the properties of a job shows what a workflow is given.
+#[test]
+fn properties_that_a_script_writes_are_given() {
+    let workflow = "<workflow-app name='sales' xmlns='uri:oozie:workflow:0.5'>\n<start to='ask'/>
+<decision name='ask'><switch>\n<case to='end'>${wf:conf('skipAll') eq 'yes'}</case>\n<default to='run'/></switch></decision>
+<action name='run'><shell xmlns='uri:oozie:shell-action:0.3'><job-tracker>${rm}</job-tracker><name-node>${nn}</name-node>
+<exec>bash</exec>\n<argument>app/steps/count_rows.py</argument><archive>${app}</archive></shell>
+<ok to='end'/><error to='bad'/></action><kill name='bad'><message>bad</message></kill><end name='end'/></workflow-app>";
+    let script = "cat > job.properties <<EOF\nnn=${NN}\nrm=${RM}\napp=${APP}#app\nskipAll=no\n\
+        oozie.wf.application.path=${NN}/apps/sales\nEOF\noozie job -config job.properties -run\n";
+    let files = |workflow: &str| {
+        told(&[
+            ("oozie/workflow.xml", workflow),
+            ("submit.sh", script),
+            ("steps/count_rows.py", "rows = 1\n"),
+        ])
+    };
+    assert_eq!(files(workflow), "");
+    assert_eq!(
+        files(&workflow.replace("skipAll", "skipall")),
+        "oozie/workflow.xml:4:27: warning: nothing sets `skipall`, so this is always empty [undefined-variable]\n"
+    );
+    assert_eq!(
+        files(&workflow.replace("count_rows", "count_row_s").replace("row_s", "rwos")),
+        "oozie/workflow.xml:8:21: warning: `count_rwos.py` looks like a misspelling of `count_rows.py` [misspelt-path]\n"
+    );
+}
+
+/// A folder beside the definition, misspelled in a file of properties that others name.
+#[test]
+fn folders_beside_a_definition_show_how_they_are_called() {
+    let flow = |path: &str| {
+        format!("<workflow-app name='all' xmlns='uri:oozie:workflow:0.5'>\n<start to='a'/>
+<action name='a'><sub-workflow><app-path>${{countPath}}</app-path><propagate-configuration/></sub-workflow><ok to='b'/><error to='bad'/></action>
+<action name='b'><sub-workflow><app-path>{path}</app-path><propagate-configuration/></sub-workflow><ok to='end'/><error to='bad'/></action>
+<kill name='bad'><message>bad</message></kill><end name='end'/></workflow-app>")
+    };
+    let files = |folder: &str| {
+        let given = format!(
+            "base=hdfs://nn:8020/all\ncountPath=${{base}}/{folder}\nloadPath=${{base}}/loading\n\
+             nameNode=hdfs://nn:8020\njobTracker=rm:8032\nqueueName=default\noutputDir=${{base}}/out\n"
+        );
+        told(&[
+            ("global.properties", given.as_str()),
+            ("workflow.xml", &flow("${loadPath}")),
+            ("counting/workflow.xml", WORKFLOW),
+            ("loading/workflow.xml", WORKFLOW),
+        ])
+    };
+    assert_eq!(files("counting"), "");
+    assert_eq!(
+        files("conuting"),
+        "global.properties:2:19: warning: `conuting` looks like a misspelling of `counting`, a folder beside this [misspelt-path]\n"
+    );
+}
+
+/// Of two files of properties that start a workflow, one sets a name that it reads, and the other nearly so.
+#[test]
+fn a_key_that_another_file_has_right_is_the_slip() {
+    let given = "oozie.wf.application.path=hdfs://nn:8020/sales\noutputDir=/out/a\n";
+    let files = |other: &str| {
+        told(&[
+            ("daily.properties", given),
+            ("weekly.properties", &given.replace("outputDir", other)),
+            ("workflow.xml", WORKFLOW),
+        ])
+    };
+    assert_eq!(files("outputDir"), "");
+    assert_eq!(
+        files("outputtDir"),
+        "weekly.properties:2:1: warning: nothing reads `outputtDir`, and nothing sets `outputDir` [undefined-variable]\n"
+    );
+}
+
+/// Broken markup does not hide a transition to the name of a node with one wrong letter.
+#[test]
+fn broken_markup_hides_no_mistyped_transition() {
+    let workflow = WORKFLOW.replace("<mkdir path='${outputDir}'/>", "<mkdir path='/out/<day>'/>");
+    let found =
+        told(&[("workflow.xml", &workflow.replace("<error to='bad'/>", "<error to='bda'/>"))]);
+    assert!(found.contains("there is no node `bda`"), "{found}");
+    // The broken part may hold the node that is missing.
+    let lost = workflow
+        .replace("<kill name='bad'>", "<kill name='bad'><day>")
+        .replace("<kill name", "<kill name='bed'><message>bed</message></kill><kill name");
+    let found = told(&[("workflow.xml", &lost)]);
+    assert!(!found.contains("there is no node"), "{found}");
+}
+
 /// The end tag of the root without its `>` hides nothing.
 #[test]
 fn an_open_end_tag_hides_no_other_fault() {

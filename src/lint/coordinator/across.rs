@@ -169,7 +169,10 @@ pub(super) fn workflow(
     // A path that is known to lead nowhere must not be resolved to a local file of the same name.
     if let Some((message, near)) = around.lost(path.span(), "workflow") {
         let found = finding(&k::WORKFLOW_NOT_FOUND, path.span(), message);
-        let found = super::at_origin(around, path, "the workflow is named here", found);
+        let lost = around.submission.lost.iter().find(|lost| lost.span == path.span());
+        let wanted = lost.map_or("", |lost| lost.wanted.as_str());
+        let words = "the workflow is named here";
+        let found = super::at_folder_origin(around, path, wanted, words, found);
         out.push(match near {
             Some(near) => found.did_you_mean(near),
             None => found,
@@ -343,20 +346,25 @@ fn not_found(kept: &Bundle, at: usize, path: &Scalar, around: Around<'_>) -> Opt
     let told = |wanted: &str| {
         format!("there is no coordinator at {}", path_in_words(path.as_str(), wanted))
     };
-    let (message, near) = match around.lost(path.span(), "coordinator") {
-        Some(lost) => lost,
-        None => match absent() {
-            Some(wanted) => (told(&wanted), None),
+    let lost = around.submission.lost.iter().find(|lost| lost.span == path.span());
+    let (message, near, wanted) = match (around.lost(path.span(), "coordinator"), lost) {
+        (Some((message, near)), lost) => {
+            (message, near, lost.map(|lost| lost.wanted.clone()).unwrap_or_default())
+        }
+        (None, _) => match absent() {
+            Some(wanted) => (told(&wanted), None, wanted),
             None => {
                 let near = beside::near(around, path.as_str(), "coordinator-app")?;
-                (told(""), Some(near.to_owned()))
+                (told(""), Some(near.to_owned()), String::new())
             }
         },
     };
     let found = finding(&k::BUNDLE_APP_PATH_NOT_FOUND, path.span(), message);
     let found = match workflow {
         true => found.help("there is a workflow"),
-        false => super::at_origin(around, path, "the coordinator is named here", found),
+        false => {
+            super::at_folder_origin(around, path, &wanted, "the coordinator is named here", found)
+        }
     };
     Some(match near.filter(|_| !workflow) {
         Some(near) => found.did_you_mean(near),

@@ -16,6 +16,7 @@ use ankus_lang::coordinator::Definition;
 use ankus_lang::time::{Instant, ProcessingZone, Zone};
 
 use crate::diag::{Diagnostic, Kind};
+use crate::files::{self, Presence};
 use crate::ir::Scalar;
 use crate::ir::coordinator::Coordinator;
 use crate::reference::coordinator::Refused;
@@ -200,6 +201,39 @@ fn at_origin(around: Around<'_>, written: &Scalar, words: &str, finding: Diagnos
     // The fixes are edits of the definition.
     moved.fixes.clear();
     moved
+}
+
+/// Moves a finding about a path that leads nowhere to the property that its beginning comes from, if that leads to a
+/// folder that does not exist; otherwise like [`at_origin`]. `wanted`: where in the tree the path leads.
+fn at_folder_origin(
+    around: Around<'_>,
+    written: &Scalar,
+    wanted: &str,
+    words: &str,
+    finding: Diagnostic,
+) -> Diagnostic {
+    let split = written.as_str().trim().strip_prefix("${").and_then(|rest| rest.split_once("}/"));
+    let Some((name, rest)) = split.filter(|(_, rest)| !rest.contains("${")) else {
+        return at_origin(around, written, words, finding);
+    };
+    let folders = rest.split('/').filter(|part| !part.is_empty());
+    let folder = folders.fold(wanted.trim_end_matches('/'), |path, _| files::folder_of(path));
+    let bound = around.submission.values.get(name.trim());
+    let is_absent = !folder.is_empty() && around.files.presence(folder) == Presence::Absent;
+    // What is known of the path may be only its last folder, which is wrong.
+    let is_last = !rest.contains('/') && rest.ends_with(".xml") && !wanted.ends_with(".xml");
+    let is_gone = is_absent || is_last && !wanted.is_empty();
+    match bound.map(|bound| (bound, &bound.origin)) {
+        Some((bound, Origin::File(file))) if is_gone => {
+            let mut moved =
+                finding.in_file(file.clone()).note_in(around.path, written.span(), words);
+            moved.message = format!("the value of `{}` leads to no folder here", name.trim());
+            moved.span = bound.value_span;
+            moved.fixes.clear();
+            moved
+        }
+        _ => at_origin(around, written, words, finding),
+    }
 }
 
 /// Returns how a message names a value. The value of a property is not quoted, since it may be confidential; only the

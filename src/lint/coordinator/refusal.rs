@@ -146,6 +146,9 @@ fn at_value(
             let found = finding(&k::SUBMISSION_REFUSED, span, message);
             match code {
                 "E1002" => found.of(Fault::NoApplication).naming([names]),
+                "E0700" if about.starts_with("include ") => {
+                    found.of(Fault::OfInclude).naming([crate::files::name_of(about)])
+                }
                 _ => found,
             }
         }

@@ -211,6 +211,7 @@ fn key_of_another(source: &Source, entries: &[Entry]) -> Option<Diagnostic> {
         let message = format!("`{other}` is read here, but only `{}` is set", key.name);
         Some(
             Diagnostic::new(&RULE.kind, key.name_span, message)
+                .of(Fault::OtherKey)
                 .about(*other)
                 .likely()
                 .did_you_mean(*other)

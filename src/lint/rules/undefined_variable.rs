@@ -1,6 +1,8 @@
 //! Variables that are not defined.
 
-use crate::diag::{Diagnostic, Edit, Fault, Fix, Group, Kind, Level, Safety, nearest, within};
+use crate::diag::{
+    Diagnostic, Edit, Fault, Fix, Group, Kind, Level, Safety, is_mistyped, nearest, within,
+};
 use crate::lint::facts::{Start, has_default, is_given, starts};
 use crate::lint::forgotten::are_given_later;
 use crate::lint::handed_on::handed_on;
@@ -10,7 +12,8 @@ use crate::lint::reads::{self, How, Read};
 use crate::lint::torn::{MOST_LOOKED_THROUGH, torn};
 use crate::lint::{Facts, Rule};
 use crate::slips::{
-    begin_alike, corrected, differ_in_a_word, has_name, is_one_of_several, is_slip, lacks_capitals,
+    begin_alike, corrected, differ_in_a_word, differ_in_signs, has_name, is_one_of_several,
+    is_slip, lacks_capitals,
 };
 use crate::source::Span;
 use crate::syntax::properties::{self, Near};
@@ -65,6 +68,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         if out.len() == before {
             misspelt(facts, out);
             customary_keys(facts, out);
+            of_launched(facts, out);
         }
         return;
     }
@@ -90,6 +94,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let mut patience = MOST_COMPARED;
     let mut known: BTreeMap<&str, Verdict<'_>> = BTreeMap::new();
     let mut found: Vec<(Diagnostic, bool)> = Vec::new();
+    let mut found_keys: Vec<Diagnostic> = Vec::new();
     let mut unexplained: HashSet<&str> = HashSet::new();
     for place in facts.reads.iter().filter(|read| read.how == How::Variable) {
         let name = place.name.as_str();
@@ -128,6 +133,13 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             near.as_ref().and_then(|near| unread_key(facts, lacking, near, &read))
         {
             let near = near.as_deref().unwrap_or_default();
+            // Other files set the name as it is read.
+            if *of > 0 && lacking.is_properties && is_near_key(near, name) {
+                let found = misnamed_key(&RULE.kind, span, near, name).about(name).likely();
+                let found = found.note_in(facts.path, place.span, "it is read here");
+                found_keys.push(found.in_file(path));
+                continue;
+            }
             finding = finding.note_in(path, span, format!("`{near}` {SET_HERE}"));
         }
         let finding = match (near, lacking.path) {
@@ -141,6 +153,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         };
         found.push((finding, is_explained));
     }
+    out.extend(found_keys);
     let variables = facts.reads.iter().filter(|read| read.how == How::Variable);
     let all_read: HashSet<&str> = variables.map(|read| read.name.as_str()).collect();
     let set = all.iter().filter(|start| start.is_properties).map(|start| start.names().count());
@@ -153,6 +166,13 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     if out.len() == before && told.is_empty() {
         customary_keys(facts, out);
     }
+}
+
+/// Whether a key is another name with a slip, and neither another form nor another number of it.
+fn is_near_key(key: &str, name: &str) -> bool {
+    let most = if name.len() < 8 { 1 } else { 2 };
+    let letters = |text: &str| text.chars().filter(|c| !c.is_ascii_digit()).collect::<String>();
+    within(key, name, most).is_some() && letters(key) != letters(name)
 }
 
 /// Returns the place at which the properties that start the definition set this name, if it is never read.
@@ -579,6 +599,28 @@ fn functions(
     }
 }
 
+/// Reports names that functions read and that nearly equal one that a script sets for the job.
+fn of_launched(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
+    let launched = &facts.submission.launched;
+    let mut patience = MOST_COMPARED;
+    for place in facts.reads.iter().filter(|read| read.how == How::Function) {
+        let name = place.name.as_str();
+        let is_known = name.len() < 4 || has_default(facts, name) || is_given(facts, name);
+        if is_known || patience < launched.len() {
+            continue;
+        }
+        patience -= launched.len();
+        let near = nearest(name, launched.iter().map(String::as_str));
+        let near = near.filter(|near| {
+            is_mistyped(name, near) || name.len() > 5 && name.eq_ignore_ascii_case(near)
+        });
+        if let Some(near) = near {
+            let message = format!("nothing sets `{name}`, so this is always empty");
+            out.push(slip(place, near, message).of(Fault::Unset));
+        }
+    }
+}
+
 /// Returns the finding about a name that a function reads, if it is a misspelling of another one that is read too:
 /// callers may set that one, and not this one.
 fn asked_elsewhere(facts: &Facts<'_>, place: &Read, patience: &mut usize) -> Option<Diagnostic> {
@@ -752,7 +794,8 @@ fn misnamed<'f>(
                     && !is_one_of_several(&entry.name, entries.iter().map(|e| e.name.as_str()))
                 // If several places agree, their spelling is right.
                 || times() > 1
-                    && !is_slip(name, &entry.name, [&source.text, facts.tree.text()]);
+                    && (differ_in_signs(name, &entry.name)
+                        || !is_slip(name, &entry.name, [&source.text, facts.tree.text()]));
             // Configurations nearby do not matter if the callers are known.
             let known = facts.submission.callers.is_empty() && is_given(facts, name);
             if elsewhere || !theirs || known {
