@@ -331,13 +331,10 @@ impl Diagnostic {
     pub(crate) fn lacking(&self) -> &[String] {
         match self.fault {
             Some(Fault::NotPassed) => &self.names,
+            // The last name is that of the caller.
+            Some(Fault::NotGiven) => self.names.split_last().map_or(&[], |(_, names)| names),
             Some(
-                Fault::Undefined
-                | Fault::Unset
-                | Fault::NotGiven
-                | Fault::Misnamed
-                | Fault::NoSign
-                | Fault::InValue,
+                Fault::Undefined | Fault::Unset | Fault::Misnamed | Fault::NoSign | Fault::InValue,
             ) => self.names.get(..1).unwrap_or_default(),
             _ => &[],
         }

@@ -68,7 +68,7 @@ pub enum Fault {
     OfInclude,
     /// Property: nothing defines it. The finding names it.
     Undefined,
-    /// Property: the caller of the definition does not set it. The finding names it, and the caller's file.
+    /// Properties: a file that starts the definition does not set them. The finding names them, and then the file.
     NotGiven,
     /// Properties: the caller of the definition does not pass them. The finding names all of them.
     NotPassed,

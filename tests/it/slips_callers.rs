@@ -491,6 +491,58 @@ fn a_key_that_another_file_has_right_is_the_slip() {
     );
 }
 
+/// A file of properties that starts a workflow in place of its coordinator is one fault, whatever the number of names.
+#[test]
+fn what_one_file_does_not_set_is_told_of_once() {
+    let workflow = WORKFLOW.replacen("${outputDir}", "${outputDir}/${day}/${region}/${part}", 1);
+    let configuration = "<configuration>
+<property><name>day</name><value>1</value></property>
+<property><name>region</name><value>eu</value></property>
+<property><name>part</name><value>1</value></property></configuration>";
+    let coordinator = COORDINATOR.replace("</workflow>", &format!("{configuration}</workflow>"));
+    let found = told(&[
+        ("daily.properties", GIVEN),
+        ("test.properties", "oozie.wf.application.path=hdfs://nn:8020/sales\noutputDir=/out\n"),
+        ("coordinator.xml", &coordinator),
+        ("workflow.xml", &workflow),
+    ]);
+    assert_eq!(
+        found,
+        "workflow.xml:4:30: warning: `test.properties` starts this without `day`, `region` and `part` [undefined-variable]\n"
+    );
+}
+
+/// Two files of properties start a workflow, and one of them names a file that is not there.
+#[test]
+fn a_file_that_one_of_two_callers_misspells_is_told_of_there() {
+    let workflow = "<workflow-app name='sales' xmlns='uri:oozie:workflow:0.5'>\n<start to='load'/>
+<action name='load'><shell xmlns='uri:oozie:shell-action:0.3'><job-tracker>${rm}</job-tracker><name-node>${nn}</name-node>
+<exec>load.sh</exec>\n<file>${loader}#load.sh</file></shell><ok to='end'/><error to='bad'/></action>
+<kill name='bad'><message>bad</message></kill><end name='end'/></workflow-app>";
+    let given = |script: &str| {
+        format!(
+            "rm=rm:8032\nnn=hdfs://nn:8020\noozie.wf.application.path=${{nn}}/sales\nloader=${{nn}}/sales/bin/{script}\n"
+        )
+    };
+    let files = |script: &str| {
+        told(&[
+            ("daily.properties", &given("load_all.sh")),
+            ("weekly.properties", &given(script)),
+            ("workflow.xml", workflow),
+            ("bin/load_all.sh", "echo\n"),
+        ])
+    };
+    assert_eq!(files("load_all.sh"), "");
+    let found = files("load_al.sh");
+    assert!(
+        found.starts_with(
+            "weekly.properties:4:8: warning: the application has no file `load_al.sh`"
+        ),
+        "{found}"
+    );
+    assert_eq!(found.lines().count(), 1, "{found}");
+}
+
 /// Broken markup does not hide a transition to the name of a node with one wrong letter.
 #[test]
 fn broken_markup_hides_no_mistyped_transition() {

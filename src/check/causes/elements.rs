@@ -482,8 +482,8 @@ fn told_in_properties(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
         .filter_map(|finding| Some((finding.file.clone()?, finding.names.first()?.clone())))
         .collect();
     let told = |finding: &Diagnostic| match &finding.names[..] {
-        [name, file] if finding.is(Fault::NotGiven) => {
-            unresolved.contains(&(file.clone(), name.clone()))
+        [names @ .., file] if finding.is(Fault::NotGiven) => {
+            names.iter().all(|name| unresolved.contains(&(file.clone(), name.clone())))
         }
         [name] => finding.file.is_none() && unresolved.iter().any(|(_, told)| told == name),
         _ => false,

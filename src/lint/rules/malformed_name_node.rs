@@ -291,9 +291,20 @@ fn why(value: &str) -> &'static str {
         ": resource managers listen at this port, not name nodes"
     } else if is_low(port) {
         ": no name node has a port below 1024"
+    } else if ends_in_port(value) {
+        ": a colon comes before the port"
     } else {
         ""
     }
+}
+
+/// Whether the last part of a host name is a number, and the others are not: `nn.example.com.8020`.
+fn ends_in_port(value: &str) -> bool {
+    let Some((_, rest)) = value.split_once("://") else { return false };
+    let host = rest.split('/').next().unwrap_or_default();
+    let Some((name, last)) = host.rsplit_once('.') else { return false };
+    let is_number = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
+    last.len() > 3 && is_port(last) && !host.contains(':') && !name.split('.').any(is_number)
 }
 
 /// Whether a port is a privileged one: usually, it has lost a digit.

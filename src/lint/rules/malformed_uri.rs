@@ -53,6 +53,10 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             continue;
         }
         let plain = text.trim();
+        if let Some((range, scheme)) = without_colon(&plain.text).filter(|_| !is_name_node) {
+            out.push(of_colon(plain.source(range), scheme));
+            continue;
+        }
         if let Some((scheme, near)) = meant_scheme(&plain.text) {
             let span = plain.source(0..scheme.len());
             out.push(of_scheme(span, scheme, near));
@@ -130,6 +134,15 @@ fn in_properties(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 out.push(of_database_slash(span).in_file(source.path.clone()));
                 continue;
             }
+            let name = entry.name.replace(['_', '-', '.'], "").to_ascii_lowercase();
+            let is_node =
+                || name == "namenode" || name_nodes.contains(&format!("${{{}}}", entry.name));
+            if let Some((range, scheme)) = without_colon(raw).filter(|_| !is_node()) {
+                let start = entry.value_span.start as usize;
+                let span = Span::new(start + range.start, start + range.end);
+                out.push(of_colon(span, scheme).in_file(source.path.clone()));
+                continue;
+            }
             if let Some((scheme, near)) = meant_scheme(raw) {
                 let start = entry.value_span.start as usize;
                 let span = Span::new(start, start + scheme.len());
@@ -149,9 +162,6 @@ fn in_properties(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 out.push(of_two_schemes(place(range), name).in_file(source.path.clone()));
                 continue;
             }
-            let name = entry.name.replace(['_', '-', '.'], "").to_ascii_lowercase();
-            let is_node =
-                || name == "namenode" || name_nodes.contains(&format!("${{{}}}", entry.name));
             let is_blank = |slip: &Slip| matches!(slip, Slip::Blank);
             let slip = problem(raw.trim_end()).filter(|(_, slip)| is_blank(slip) || !is_node());
             if let Some((range, right)) = slip {
@@ -163,7 +173,23 @@ fn in_properties(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
 
 /// Whether a text neither has a scheme nor begins with a variable. Most texts do not, and need no check.
 fn is_harmless(text: &str) -> bool {
-    memchr::memchr(b':', text.as_bytes()).is_none() && !text.trim_start().starts_with("${")
+    memchr::memchr(b':', text.as_bytes()).is_none()
+        && !text.trim_start().starts_with("${")
+        && without_colon(text).is_none()
+}
+
+/// Returns the scheme at the beginning of a text and the slashes after it, if no colon is between them.
+fn without_colon(text: &str) -> Option<(std::ops::Range<usize>, &str)> {
+    let start = text.len() - text.trim_start().len();
+    let at = memchr::memmem::find(text.as_bytes(), b"//")?;
+    let scheme = text.get(start..at).filter(|scheme| MEANT.contains(scheme))?;
+    // What goes on with blanks is no URI.
+    (!text[at..].trim_end().contains([' ', '\n'])).then_some((start..at + 2, scheme))
+}
+
+fn of_colon(span: Span, scheme: &str) -> Diagnostic {
+    let message = format!("a colon is missing after the scheme `{scheme}`");
+    Diagnostic::new(&RULE.kind, span, message).likely().did_you_mean(format!("{scheme}://"))
 }
 
 /// Returns the beginning of a JDBC URL with only one slash before its host. URLs of HiveServer2 are checked where they

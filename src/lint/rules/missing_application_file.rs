@@ -9,7 +9,7 @@ use crate::files::{self, Presence};
 use crate::lint::facts::{Said, USED_HERE, escaped};
 use crate::lint::{Facts, Rule, reads};
 use crate::source::Span;
-use crate::syntax::properties::Caller;
+use crate::syntax::properties::{Caller, Entry};
 use crate::syntax::xml::{Decoded, Element};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -629,7 +629,7 @@ fn placed<'a>(facts: &Facts<'a>, named: &mut Vec<Named<'a>>) {
         if !is_whole || text.text.contains(',') || budget::spent_often() {
             continue;
         }
-        let mut found: Option<String> = None;
+        let mut found: BTreeSet<String> = BTreeSet::new();
         for caller in &callers {
             let [wf, coord, bundle] = KEYS.map(|key| caller.values.get(key));
             // The chain of callers above this one, from the nearest to the first, which is a properties file.
@@ -648,17 +648,24 @@ fn placed<'a>(facts: &Facts<'a>, named: &mut Vec<Named<'a>>) {
             let uri = resolved(text.text.split('#').next().unwrap_or_default(), &caller.values);
             let is_known = !started.contains("${") && !uri.contains("${");
             let path = is_known.then(|| beside_application(&uri, &started, here)).flatten();
-            if path.is_none() || found.is_some() && found != path {
-                found = None;
+            let Some(path) = path.filter(|path| files::folder_of(path).starts_with(own)) else {
+                found.clear();
                 break;
-            }
-            found = path;
+            };
+            found.insert(path);
         }
-        let Some(found) = found.filter(|path| files::folder_of(path).starts_with(own)) else {
+        let mut found: Vec<Named<'a>> = found
+            .into_iter()
+            .map(|path| {
+                let presence = facts.files.presence(&path);
+                Named { text: text.clone(), path, presence }
+            })
+            .collect();
+        // If callers name different files, one that exists shows that they are kept here.
+        if found.len() > 1 && !found.iter().any(|file| file.presence == Presence::Present) {
             continue;
-        };
-        let presence = facts.files.presence(&found);
-        named.push(Named { text, path: found, presence });
+        }
+        named.append(&mut found);
     }
 }
 
@@ -736,6 +743,25 @@ fn open_finding(
     let last = path.rfind("${").map_or(path, |at| &path[at..]);
     match Said::by(facts, last) {
         Some(said) if said.value.ends_with(wanted) => said.place(facts, finding, USED_HERE),
-        _ => finding,
+        _ => {
+            // Another file that starts the definition names it.
+            let name = last.strip_prefix("${").and_then(|rest| rest.strip_suffix('}'));
+            let names_it = |entry: &&Entry| {
+                name == Some(entry.name.as_str()) && entry.value.trim().ends_with(wanted)
+            };
+            let files = facts.property_files().iter();
+            let mut places = files.filter_map(|(source, entries)| {
+                Some((source.path.clone(), entries.iter().find(names_it)?.value_span))
+            });
+            match places.next() {
+                Some((path, span)) => {
+                    let mut moved = finding.note_in(facts.path, text.span(), USED_HERE);
+                    moved.span = span;
+                    moved.fixes.clear();
+                    moved.in_file(path)
+                }
+                None => finding,
+            }
+        }
     }
 }

@@ -154,6 +154,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         found.push((finding, is_explained));
     }
     out.extend(found_keys);
+    one_for_each_caller(facts, &mut found);
     let variables = facts.reads.iter().filter(|read| read.how == How::Variable);
     let all_read: HashSet<&str> = variables.map(|read| read.name.as_str()).collect();
     let set = all.iter().filter(|start| start.is_properties).map(|start| start.names().count());
@@ -168,11 +169,63 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     }
 }
 
+/// Maximum number of names in the message of a merged finding, and of places.
+const MOST_NAMED: usize = 4;
+const MOST_PLACES: usize = 16;
+
+/// Merges the findings about names that one file does not set: that the file starts this definition, which another one
+/// is to start, is one fault.
+fn one_for_each_caller(facts: &Facts<'_>, found: &mut Vec<(Diagnostic, bool)>) {
+    let caller = |finding: &Diagnostic| {
+        let path = finding.names.last().cloned();
+        path.filter(|_| finding.is(Fault::NotGiven) && finding.meant.is_none())
+    };
+    let mut names: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for (finding, _) in &*found {
+        if let Some((path, name)) = caller(finding).zip(finding.names.first()) {
+            let of_caller = names.entry(path).or_default();
+            if !of_caller.contains(name) {
+                of_caller.push(name.clone());
+            }
+        }
+    }
+    names.retain(|_, names| names.len() > 1);
+    let mut heads: BTreeMap<String, usize> = BTreeMap::new();
+    let mut kept: Vec<(Diagnostic, bool)> = Vec::with_capacity(found.len());
+    for (mut finding, is_explained) in found.drain(..) {
+        let Some((path, all)) = caller(&finding).and_then(|path| names.get_key_value(&path)) else {
+            kept.push((finding, is_explained));
+            continue;
+        };
+        if let Some(head) = heads.get(path) {
+            let head = &mut kept[*head].0;
+            head.places += finding.places;
+            if head.notes.len() < MOST_PLACES {
+                let name = finding.names.first().map_or("", String::as_str);
+                let message = format!("`{name}` is read here");
+                *head = head.clone().note_in(facts.path, finding.span, message);
+            }
+            continue;
+        }
+        let shown: Vec<String> = all.iter().take(MOST_NAMED).map(|n| format!("`{n}`")).collect();
+        let list = match (all.len() - shown.len(), shown.split_last()) {
+            (0, Some((last, before))) => format!("{} and {last}", before.join(", ")),
+            (more, _) => format!("{} and {more} more", shown.join(", ")),
+        };
+        finding.message = format!("`{path}` starts this without {list}");
+        finding.names = all.iter().chain([path]).cloned().collect();
+        heads.insert(path.clone(), kept.len());
+        kept.push((finding, is_explained));
+    }
+    *found = kept;
+}
+
 /// Whether a key is another name with a slip, and neither another form nor another number of it.
 fn is_near_key(key: &str, name: &str) -> bool {
     let most = if name.len() < 8 { 1 } else { 2 };
     let letters = |text: &str| text.chars().filter(|c| !c.is_ascii_digit()).collect::<String>();
-    within(key, name, most).is_some() && letters(key) != letters(name)
+    key.eq_ignore_ascii_case(name)
+        || within(key, name, most).is_some() && letters(key) != letters(name)
 }
 
 /// Returns the place at which the properties that start the definition set this name, if it is never read.
