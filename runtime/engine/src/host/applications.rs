@@ -3,6 +3,7 @@
 //! Combines the file systems of a run with folders mapped to some URIs. What a run writes goes to the file systems,
 //! whatever the path; a mapped folder is read where the file systems have nothing themselves, and is never changed.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::RwLock;
@@ -52,6 +53,11 @@ impl Applications {
     /// Whether a URI is that of a cluster, whether or not anything exists there.
     pub fn is_of_cluster(&self, uri: &FileUri) -> bool {
         self.root.remote(uri).is_some()
+    }
+
+    /// Returns the names in a folder of an object store, if few requests are enough for that; none otherwise.
+    pub(crate) fn names(&self, folder: &FileUri) -> io::Result<Option<BTreeSet<String>>> {
+        self.root.remote(folder).map_or(Ok(None), |remote| remote.names(folder))
     }
 
     /// Whether something exists at a URI, and is in a cluster: what is in an application on this machine is not,

@@ -1,7 +1,7 @@
 //! Determines which data a coordinator waits for, and when it checks for them again.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Bound::{Excluded, Unbounded};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -14,21 +14,26 @@ use crate::host::files::{FileUri, Files as _};
 use ankus_lang::coordinator::{Existing, Failure as Fault, partition_places};
 use ankus_lang::machine::coordinator::{ActionStatus, Plan, Status, UNSEEN, World};
 use ankus_lang::time::Instant;
+use ankus_lang::uri::normal_parts;
 
 /// Data in the file systems of the driver, in the state of one step: what a cluster has answered is not asked again.
 pub(super) struct OnFiles<'s> {
     equipped: &'s Equipped,
     /// The answers of clusters.
     known: RefCell<HashMap<String, Result<bool, Fault>>>,
+    /// The names in folders of object stores; none if a folder has too many.
+    names: RefCell<HashMap<String, Option<BTreeSet<String>>>>,
 }
 
 /// The number of paths that are looked for with one announcement, and of the requests that are open at the same time.
 const AT_ONCE: usize = 64;
 const OPEN: usize = 16;
+/// As many paths in a folder are worth a listing of it.
+const WORTH: usize = 8;
 
 impl<'s> OnFiles<'s> {
     pub(super) fn new(equipped: &'s Equipped) -> OnFiles<'s> {
-        OnFiles { equipped, known: RefCell::default() }
+        OnFiles { equipped, known: RefCell::default(), names: RefCell::default() }
     }
 
     fn looked(&self, uri: &FileUri) -> Result<bool, Fault> {
@@ -37,6 +42,38 @@ impl<'s> OnFiles<'s> {
             |error: std::io::Error| Fault::plain(format!("cannot look for `{uri}`: {error}"));
         status.map(|status| status.is_some()).map_err(fault)
     }
+}
+
+/// Returns the paths that do not exist because a folder above them lacks a name, according to `lacks`, which lists that
+/// folder once for all of them.
+fn absent(open: &[(&String, FileUri)], lacks: impl Fn(&FileUri, &str) -> bool) -> BTreeSet<String> {
+    let mut absent = BTreeSet::new();
+    let mut systems: BTreeMap<String, Vec<(&str, Vec<&str>)>> = BTreeMap::new();
+    for (text, uri) in open {
+        systems.entry(uri.origin()).or_default().push((text, normal_parts(&uri.path)));
+    }
+    // Paths that share this many parts.
+    let mut groups: Vec<_> =
+        systems.iter().map(|(origin, paths)| (origin, 0, paths.clone())).collect();
+    while let Some((origin, shared, paths)) = groups.pop() {
+        let Some((_, first)) = paths.first().filter(|_| paths.len() >= WORTH) else { continue };
+        let same = |at: usize| paths.iter().all(|(_, parts)| parts.get(at) == first.get(at));
+        let deep = (shared..first.len()).take_while(|at| same(*at)).count() + shared;
+        let folder = FileUri::parse(&format!("{origin}/"))
+            .with_path(format!("/{}", first[..deep].join("/")));
+        let mut below: BTreeMap<&str, Vec<_>> = BTreeMap::new();
+        for (text, parts) in &paths {
+            match parts.get(deep) {
+                Some(name) if lacks(&folder, name) => {
+                    absent.insert((*text).to_owned());
+                }
+                Some(name) => below.entry(name).or_default().push((*text, parts.clone())),
+                None => {}
+            }
+        }
+        groups.extend(below.into_values().map(|paths| (origin, deep + 1, paths)));
+    }
+    absent
 }
 
 impl Existing for OnFiles<'_> {
@@ -62,6 +99,17 @@ impl Existing for OnFiles<'_> {
         let open = open.map(|text| (text, FileUri::parse(text)));
         let open: Vec<_> = open.filter(|(_, uri)| self.equipped.files.is_of_cluster(uri)).collect();
         drop(known);
+        let absent = absent(&open, |folder, is_there| {
+            let mut names = self.names.borrow_mut();
+            let listed = names.entry(folder.to_string()).or_insert_with(|| {
+                // A fault will show when the path itself is looked for.
+                self.equipped.files.names(folder).unwrap_or_default()
+            });
+            listed.as_ref().is_some_and(|names| !names.contains(is_there))
+        });
+        let open: Vec<_> =
+            open.into_iter().filter(|(text, _)| !absent.contains(text.as_str())).collect();
+        self.known.borrow_mut().extend(absent.into_iter().map(|text| (text, Ok(false))));
         let equipped = self.equipped;
         let turn = AtomicUsize::new(0);
         let look = || {
@@ -263,4 +311,41 @@ pub(super) fn wake(
     // coordinators that wait for long wake up together: waking the threads costs more than the check.
     let piece = PIECE_MS - clock_ms % 1000;
     wakes.into_iter().min().map(|ms| ms.clamp(1, piece))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The paths that are absent according to folders and their names, and the folders that were listed.
+    #[track_caller]
+    fn check(paths: &[String], folders: &[(&str, &[&str])], found: &[&str], listed: &[&str]) {
+        let open: Vec<_> = paths.iter().map(|path| (path, FileUri::parse(path))).collect();
+        let asked = RefCell::new(BTreeSet::new());
+        let left = absent(&open, |folder, name| {
+            asked.borrow_mut().insert(folder.to_string());
+            let names = folders.iter().find(|(known, _)| *known == folder.to_string());
+            names.is_none_or(|(_, names)| !names.contains(&name))
+        });
+        let present: Vec<_> = paths.iter().filter(|path| !left.contains(*path)).collect();
+        assert_eq!(present, found);
+        assert_eq!(asked.into_inner(), listed.iter().map(|folder| (*folder).to_owned()).collect());
+    }
+
+    #[test]
+    fn a_folder_is_listed_once_for_all_paths_in_it() {
+        let days = |form: fn(i32) -> String| (10..30).map(form).collect::<Vec<_>>();
+        let flat = days(|day| format!("s3a://raw/data/2020-01-{day}/_SUCCESS"));
+        let found = ["s3a://raw/data/2020-01-12/_SUCCESS"];
+        check(&flat, &[("s3a://raw/data", &["2020-01-12"])], &found, &["s3a://raw/data"]);
+        check(&flat, &[], &[], &["s3a://raw/data"]);
+        // Where a part of the date is there, its folder is listed as well.
+        let nested = days(|day| format!("s3a://raw/{}/{:02}/{day}", 2020 + day / 20, day / 2));
+        let folders: [(&str, &[&str]); 2] =
+            [("s3a://raw/", &["2021"]), ("s3a://raw/2021", &["11"])];
+        let found = ["s3a://raw/2021/11/22", "s3a://raw/2021/11/23"];
+        check(&nested, &folders, &found, &["s3a://raw/", "s3a://raw/2021"]);
+        // Few paths are looked for themselves.
+        check(&flat[..3], &[], &[&*flat[0], &*flat[1], &*flat[2]], &[]);
+    }
 }

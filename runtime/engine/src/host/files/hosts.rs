@@ -2,7 +2,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "this is where what a cluster has is brought here")]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::fs;
 use std::io::{self, Write};
@@ -143,6 +143,11 @@ pub(crate) trait Remote: Files + fmt::Debug {
 
     /// Sets the user whom the owner of a Kerberos ticket impersonates, if the URL names none.
     fn set_proxy(&mut self, _user: &str) {}
+
+    /// Returns the names in a folder, if few requests are enough for that; none otherwise.
+    fn names(&self, _folder: &FileUri) -> io::Result<Option<BTreeSet<String>>> {
+        Ok(None)
+    }
 
     /// Requests a delegation token, in the form in which tokens are part of URLs; none if the file system issues none.
     ///

@@ -34,6 +34,8 @@ const PATIENCE_FOR_DATA: Duration = Duration::from_secs(150);
 const PATIENCE_FOR_FOLDERS: Duration = Duration::from_secs(3600);
 /// Files are copied in pieces of this many bytes.
 const PIECE: u64 = 16 << 20;
+/// The maximum number of names in a folder that is listed to see what it does not have; ten requests.
+const MOST_NAMES: usize = 10_000;
 /// The maximum size of an answer in bytes; files are read in pieces.
 const LONGEST_ANSWER: u64 = 256 << 20;
 
@@ -242,6 +244,13 @@ async fn next(entries: &mut opendal::Lister) -> opendal::Result<Option<opendal::
     entries.next().await.transpose()
 }
 
+/// Returns the name of an entry of a folder, whose name ends with a slash; none for the folder itself.
+fn name_in<'e>(folder: &str, entry: &'e opendal::Entry) -> Option<&'e str> {
+    let path = entry.path().trim_start_matches('/');
+    let name = path.strip_prefix(folder.trim_start_matches('/'))?.trim_end_matches('/');
+    Some(name).filter(|name| !name.is_empty())
+}
+
 /// Creates the client of a store, configured from the environment.
 #[expect(clippy::disallowed_methods, reason = "credentials and endpoints are in the environment")]
 fn operator(url: &StoreUrl) -> opendal::Result<Operator> {
@@ -330,6 +339,24 @@ impl HttpTransport for Web {
 }
 
 impl Remote for ObjectFiles {
+    fn names(&self, folder: &FileUri) -> io::Result<Option<BTreeSet<String>>> {
+        let folder = match self.key(folder) {
+            key if key.is_empty() => key,
+            key => format!("{key}/"),
+        };
+        self.ask(self.patience, async move |operator| {
+            let mut names = BTreeSet::new();
+            let mut entries = operator.lister(&folder).await?;
+            while let Some(entry) = next(&mut entries).await? {
+                names.extend(name_in(&folder, &entry).map(str::to_owned));
+                if names.len() > MOST_NAMES {
+                    return Ok(None);
+                }
+            }
+            Ok(Some(names))
+        })
+    }
+
     fn bring(&self, uri: &FileUri, length: u64, to: &mut dyn Write) -> io::Result<()> {
         let key = self.key(uri);
         let mut from = 0;
@@ -365,11 +392,7 @@ impl Files for ObjectFiles {
             }
             Err(error) => return Err(error),
         };
-        let below = found.iter().filter_map(|entry| {
-            let path = entry.path().trim_start_matches('/');
-            let name = path.strip_prefix(folder.trim_start_matches('/'))?.trim_end_matches('/');
-            (!name.is_empty()).then(|| name.to_owned())
-        });
+        let below = found.iter().filter_map(|entry| name_in(&folder, entry).map(str::to_owned));
         Ok(below.collect::<BTreeSet<_>>().into_iter().collect())
     }
 
@@ -545,6 +568,9 @@ mod tests {
         assert_eq!((is_folder("/in/f.txt"), is_folder("/in/f")), (Some(false), None));
         assert_eq!(files.list(&uri("/in")).expect("a list"), ["empty", "f.txt", "g.txt", "sub"]);
         assert_eq!(files.list(&uri("/in/f.txt")).expect("no names"), [""; 0]);
+        let names = |path: &str| files.names(&uri(path)).expect("an answer").expect("few");
+        let names = [names("/in"), names("/none")].map(Vec::from_iter);
+        assert_eq!(names, [vec!["empty", "f.txt", "g.txt", "sub"], vec![]]);
         let found = files.glob(&uri("/in/{g,sub/h}.txt"), 9).expect("matches");
         assert_eq!(found, [uri("/in/g.txt"), uri("/in/sub/h.txt")]);
 
