@@ -252,7 +252,11 @@ fn of_properties(arguments: &Arguments, shell: &mut Shell) -> miette::Result<Str
             return Err(Failure::new(message).help("name one of them").into());
         }
     };
-    let lookup = |name: &str| submission.get(name).map(Into::into);
+    let lookup = |name: &str| match submission.get(name) {
+        // Clients give it to each job, and home folders are named after it.
+        None if name == "user.name" => Some(ankus_project::user().into()),
+        value => value.map(Into::into),
+    };
     substitute(path, lookup).map(std::borrow::Cow::into_owned).map_err(|error| {
         Failure::new(format!("the path of the application, `{path}`, cannot be resolved: {error}"))
             .into()

@@ -158,6 +158,11 @@ fn properties_name_what_to_run() {
     let (code, told) =
         said(folder.path(), &["run", &whole, "-D", "oozie.wf.application.path=hdfs://nn/x"]);
     assert_eq!(code, Some(0), "{told}");
+    // The name of the user need not be among the properties.
+    let home = "oozie.wf.application.path=hdfs://nn:8020/user/${user.name}/none";
+    let (code, told) = said(folder.path(), &["run", "-P", "other.properties", "-D", home]);
+    let is_known = told.contains("there is nothing at `hdfs://nn:8020/user/");
+    assert!(code == Some(2) && is_known && !told.contains("${"), "{told}");
     let (code, told) = said(folder.path(), &["run", "-P", "other.properties"]);
     assert!(code == Some(2) && told.contains("no property says what to run"), "{told}");
     let (code, told) = said(folder.path(), &["run", "hdfs://nn:8020/apps/none"]);
