@@ -1,6 +1,6 @@
 //! Classes with a slip in their name, as the sources in the tree show.
 
-use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety};
+use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety, is_mistyped};
 use crate::lint::facts::{Said, USED_HERE, is_open};
 use crate::lint::{Facts, Rule};
 use crate::slips::has_name;
@@ -20,7 +20,56 @@ pub(super) static RULE: Rule = Rule {
     check,
 };
 
+/// The package of Hadoop's types of keys and values, and its classes.
+const OF_HADOOP: &str = "org.apache.hadoop.io.";
+const TYPES: [&str; 24] = [
+    "ArrayWritable",
+    "BooleanWritable",
+    "ByteWritable",
+    "BytesWritable",
+    "CompressedWritable",
+    "DoubleWritable",
+    "EnumSetWritable",
+    "FloatWritable",
+    "GenericWritable",
+    "IntWritable",
+    "LongWritable",
+    "MD5Hash",
+    "MapWritable",
+    "NullWritable",
+    "ObjectWritable",
+    "ShortWritable",
+    "SortedMapWritable",
+    "Text",
+    "TwoDArrayWritable",
+    "VIntWritable",
+    "VLongWritable",
+    "VersionedWritable",
+    "Writable",
+    "WritableComparable",
+];
+
+/// Reports misspelled types of keys and values.
+fn types(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
+    let properties = facts.configurations().iter().flat_map(|block| facts.block(*block));
+    let properties = properties.filter(|property| property.name.text.ends_with(".class"));
+    for value in properties.filter_map(|property| property.value.as_ref()) {
+        let text = value.trim();
+        let Some(name) = text.text.strip_prefix(OF_HADOOP) else { continue };
+        let mut near = TYPES.into_iter().filter(|known| is_mistyped(name, known));
+        let (Some(near), None) = (near.next().filter(|_| !TYPES.contains(&name)), near.next())
+        else {
+            continue;
+        };
+        let span = text.source(OF_HADOOP.len()..text.text.len());
+        let message = format!("Hadoop has no class `{}`", text.text);
+        let found = Diagnostic::new(&RULE.kind, span, message).likely().did_you_mean(near);
+        out.push(found.fix(Fix::guess(format!("Write {near}"), span, near)));
+    }
+}
+
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
+    types(facts, out);
     if facts.submission.classes.is_empty() {
         return;
     }

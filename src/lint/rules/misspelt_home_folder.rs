@@ -45,7 +45,9 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             if !has_variable_as_folder(raw) {
                 continue;
             }
-            if let Some(range) = slip(raw) {
+            // Other homes of the file show that `usr` is a slip.
+            let usr = || of_usr(raw).filter(|_| source.text.contains("/user/${"));
+            if let Some(range) = slip(raw).or_else(usr) {
                 let start = entry.value_span.start as usize;
                 let span = Span::new(start + range.start, start + range.end);
                 out.push(finding(span, &raw[range]).in_file(source.path.clone()));
@@ -90,6 +92,14 @@ fn slip(text: &str) -> Option<std::ops::Range<usize>> {
         && within(&folder.to_ascii_lowercase(), "user", 1).is_some();
     let start = text.len() - path.len() + 1;
     wrong.then(|| start..start + folder.len())
+}
+
+/// Returns the range of the first folder of the path to a home, if it is `usr`.
+fn of_usr(text: &str) -> Option<std::ops::Range<usize>> {
+    let path = absolute(text)?;
+    let (user, _) = path.strip_prefix("/usr/${")?.split_once('}')?;
+    let start = text.len() - path.len() + 1;
+    USERS.contains(&user.trim()).then_some(start..start + "usr".len())
 }
 
 fn without_slash(span: Span) -> Diagnostic {

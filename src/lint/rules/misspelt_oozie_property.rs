@@ -41,6 +41,15 @@ fn of_launcher(name: &str) -> Option<String> {
 
 /// Corrects a misspelled `oozie.action.sharelib.for.`; any name of an action type may follow.
 fn of_sharelib(name: &str) -> Option<String> {
+    const WHOLE: &str = "oozie.action.sharelib.for";
+    // The last word before the type may be the misspelled one.
+    if let Some((start, action)) = name.rsplit_once('.')
+        && !name.contains(".for.")
+        && within(start, WHOLE, 2).is_some()
+        && !action.is_empty()
+    {
+        return Some(format!("{WHOLE}.{action}"));
+    }
     let (start, action) = name.split_once(".for.")?;
     let right = "oozie.action.sharelib";
     let is_slip = start != right && within(start, right, 2).is_some();
