@@ -37,13 +37,13 @@ pub(super) fn coordinate<'a, P: Coordinates<'a>>(
     printer.begin(coordinator.name.as_ref());
     let root = tree.root();
     if let Some(parameters) = root.and_then(|root| root.child("parameters")) {
-        printer.claims().whole(parameters.span(), Outcome::Exact, "", "");
+        printer.now().ledger.whole(parameters.span(), Outcome::Exact, "", "");
     }
     match coordinated.definition {
         Ok(definition) => printer.times(coordinator, definition),
         Err(why) => {
             let why = (why, coordinated.partly);
-            claims::unscheduled(printer.claims(), tree, coordinator, why);
+            claims::unscheduled(&mut printer.now().ledger, tree, coordinator, why);
         }
     }
     if let Some(definition) = coordinated.data() {
@@ -69,7 +69,7 @@ pub(super) fn configuration<'a, P: Says<'a>>(
     for element in list.into_iter().flat_map(|list| list.elements()) {
         let name = element.child("name").map(|name| name.text().trimmed().text.into_owned());
         if name.is_some_and(|name| name.is_empty()) {
-            printer.claims().whole(element.span(), Outcome::Exact, "", "");
+            printer.now().ledger.whole(element.span(), Outcome::Exact, "", "");
         }
     }
     for property in &coordinator.configuration {
@@ -80,7 +80,7 @@ pub(super) fn configuration<'a, P: Says<'a>>(
         let known = said::say(printer, name);
         let name = known.known().unwrap_or(name.as_str()).to_owned();
         let text = match &property.value {
-            Some(value) if printer.reader().secrets.covers(&name) && !value.is_expr() => {
+            Some(value) if printer.now().secrets.covers(&name) && !value.is_expr() => {
                 said::hide(printer, value.span(), &name)
             }
             Some(value) => said::say(printer, value),

@@ -19,6 +19,7 @@ pub mod ledger;
 mod meets;
 mod missing;
 pub mod model;
+mod now;
 mod options;
 mod patterns;
 mod places;

@@ -4,15 +4,14 @@
 //! result in the ledger. Each secret that is written in a text or named by an expression gets a line in the report.
 
 use super::Unscheduled;
-use super::claims::{Cut, Piece, WrittenSecrets};
-use super::ledger::{Ledger, Outcome};
+use super::claims::{Cut, Piece};
+use super::ledger::Outcome;
+use super::now::Now;
 use super::text::TextOf;
 use crate::ir::Scalar;
-use crate::settings::secrets::Secrets;
 use crate::source::Span;
 use ankus_lang::el::tree::Op;
-use ankus_lang::el::{Dialect, Phase, Piece as Part, Template};
-use std::collections::BTreeMap;
+use ankus_lang::el::{Piece as Part, Template};
 
 /// A text in the language of a target.
 pub(super) trait Said: Default {
@@ -47,21 +46,6 @@ impl<V> Said for TextOf<V> {
 /// How a secret reaches the place where it is needed, and what the user has to set up for it.
 pub(super) type Kept = (&'static str, String);
 
-/// How texts of the source are parsed.
-#[derive(Clone, Copy)]
-pub(super) struct Reader<'a> {
-    /// The names of secrets.
-    pub(super) secrets: &'a Secrets,
-    /// The properties that the application is submitted with.
-    pub(super) properties: &'a BTreeMap<String, String>,
-    /// The EL implementation that evaluates expressions.
-    pub(super) dialect: Dialect,
-    /// The phase in which the server evaluates the text.
-    pub(super) phase: Phase,
-    /// Why the nominal times and data of the coordinator are unknown, if they are.
-    pub(super) unscheduled: Option<&'a Unscheduled>,
-}
-
 /// What the functions of this module need of a printer.
 pub(super) trait Says<'a> {
     /// Texts in the language of the target.
@@ -71,12 +55,8 @@ pub(super) trait Says<'a> {
     /// The remedy reported where an expression has no counterpart.
     const LACKING: &'static str;
 
-    /// How texts are parsed.
-    fn reader(&self) -> Reader<'a>;
-    /// The secrets that are written in the definition.
-    fn written(&mut self) -> &mut WrittenSecrets;
-    /// Records what became of each part of the source.
-    fn claims(&mut self) -> &mut Ledger;
+    /// The text that is converted now.
+    fn now(&mut self) -> &mut Now<'a>;
     /// Compiles a text that contains no secret.
     fn shown(&mut self, source: &str) -> Self::Text;
     /// Returns the code that reads the secret of this name.
@@ -89,21 +69,21 @@ pub(super) trait Says<'a> {
 
 /// Compiles a text and claims it in the ledger according to the result.
 pub(super) fn say<'a, P: Says<'a>>(printer: &mut P, scalar: &Scalar) -> P::Text {
-    let secrets = printer.reader().secrets;
-    let said = match printer.written().cut(scalar, secrets) {
+    let secrets = printer.now().secrets;
+    let said = match printer.now().written.cut(scalar, secrets) {
         Cut::Whole => printer.shown(scalar.as_str()),
         Cut::Pieces(pieces) => pieces.iter().fold(P::Text::default(), |text, piece| match piece {
             Piece::Shown(shown) => text.followed_by(printer.shown(shown)),
             Piece::Secret(name) => text.followed_by(secret(printer, scalar.span(), name)),
         }),
         Cut::LeftOut(reason) => {
-            printer.claims().claim(scalar.span(), Outcome::None, reason, P::LEFT_OUT);
+            printer.now().ledger.claim(scalar.span(), Outcome::None, reason, P::LEFT_OUT);
             printer.shown(&secrets.text(scalar.as_str()))
         }
     };
     let named = secret_in(printer, scalar.as_str()).and_then(|name| printer.named(&name));
     if let Some((reason, remedy)) = named {
-        printer.claims().claim(scalar.span(), Outcome::Approximate, reason, &remedy);
+        printer.now().ledger.claim(scalar.span(), Outcome::Approximate, reason, &remedy);
     }
     judge(printer, scalar.span(), &said);
     said
@@ -111,14 +91,14 @@ pub(super) fn say<'a, P: Says<'a>>(printer: &mut P, scalar: &Scalar) -> P::Text 
 
 /// Returns the code for a text that as a whole is a secret of this name.
 pub(super) fn hide<'a, P: Says<'a>>(printer: &mut P, span: Span, name: &str) -> P::Text {
-    let name = printer.written().whole(span, name);
+    let name = printer.now().written.whole(span, name);
     secret(printer, span, &name)
 }
 
 /// Returns the code that reads a secret which the target stores, and claims it.
 fn secret<'a, P: Says<'a>>(printer: &mut P, span: Span, name: &str) -> P::Text {
     let (code, (reason, remedy)) = printer.kept(name);
-    printer.claims().claim(span, Outcome::Approximate, reason, &remedy);
+    printer.now().ledger.claim(span, Outcome::Approximate, reason, &remedy);
     code
 }
 
@@ -126,24 +106,24 @@ fn secret<'a, P: Says<'a>>(printer: &mut P, span: Span, name: &str) -> P::Text {
 pub(super) fn judge<'a, P: Says<'a>>(printer: &mut P, span: Span, text: &P::Text) {
     if let Some(why) = text.lack() {
         // Expressions of times and data only lack the schedule; the reason is why that could not be converted.
-        let unscheduled = printer.reader().unscheduled.filter(|_| why.contains("coord:"));
+        let unscheduled = printer.now().unscheduled.filter(|_| why.contains("coord:"));
         let reason = unscheduled.map_or_else(|| why.to_owned(), Unscheduled::reason);
         let remedy = unscheduled.map_or(P::LACKING, Unscheduled::remedy);
-        printer.claims().claim(span, Outcome::None, &reason, remedy);
+        printer.now().ledger.claim(span, Outcome::None, &reason, remedy);
         printer.lacks(why);
     } else if let Some(why) = text.difference() {
-        printer.claims().claim(span, Outcome::Approximate, why, "");
+        printer.now().ledger.claim(span, Outcome::Approximate, why, "");
     } else {
-        printer.claims().exact(span);
+        printer.now().ledger.exact(span);
     }
 }
 
 /// Returns the first secret property that an expression of a text names: `${db.password}`, `${wf:conf('db.password')}`.
-fn secret_in<'a, P: Says<'a>>(printer: &P, source: &str) -> Option<String> {
+fn secret_in<'a, P: Says<'a>>(printer: &mut P, source: &str) -> Option<String> {
     if !source.contains("${") {
         return None;
     }
-    let Reader { secrets, properties, dialect, phase, .. } = printer.reader();
+    let Now { secrets, properties, dialect, phase, .. } = *printer.now();
     let template = Template::compile(source, phase, dialect);
     let expressions = template.pieces().iter().filter_map(|piece| match *piece {
         Part::Expression { first, last, .. } => Some(first as usize..last as usize),

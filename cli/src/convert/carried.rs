@@ -170,22 +170,6 @@ impl<'a> Read<'a> {
         cut_over: Option<Instant>,
         joined: &'g Joined,
     ) -> airflow::Given<'g> {
-        let given = self.given();
-        airflow::Given {
-            version,
-            path: given.path,
-            analysis: given.analysis,
-            coordinator: given.coordinator,
-            name: given.name,
-            tags: &self.unit.tags,
-            properties: given.properties,
-            secrets: given.secrets,
-            dialect: given.dialect,
-            started: given.started,
-            around: given.around,
-            migration: given.migration,
-            cut_over,
-            joined,
-        }
+        airflow::Given { of: self.given(), version, tags: &self.unit.tags, cut_over, joined }
     }
 }

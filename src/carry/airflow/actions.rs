@@ -31,7 +31,7 @@ impl Printer<'_> {
         let Some(body) = &action.body else {
             return self.nothing("the action has no body");
         };
-        self.ledger.exact(body.tag);
+        self.now.ledger.exact(body.tag);
         self.work = Work::of(body);
         match &body.details {
             Details::Email { .. } => self.email(body),
@@ -41,7 +41,7 @@ impl Printer<'_> {
                 let kind = body.kind.to_string();
                 let reason = format!("Airflow has no operator for `{kind}` actions");
                 let remedy = "write an operator for it, and use it in place of the task that fails";
-                self.ledger.whole(body.span, Outcome::None, &reason, remedy);
+                self.now.ledger.whole(body.span, Outcome::None, &reason, remedy);
                 self.nothing(&format!("the action {kind} was not converted"))
             }
             _ => self.preferred(body).unwrap_or_else(|| self.bash(body)),
@@ -58,7 +58,7 @@ impl Printer<'_> {
     }
 
     pub(super) fn differs(&mut self, span: Span, reason: &str, remedy: &str) {
-        self.ledger.claim(span, Outcome::Approximate, reason, remedy);
+        self.now.ledger.claim(span, Outcome::Approximate, reason, remedy);
     }
 
     /// Prints texts as words of a shell.
@@ -117,7 +117,7 @@ impl Printer<'_> {
                 Some(reason) => (Outcome::Exact, reason, ""),
                 None => (Outcome::Approximate, self.place, self.remedy),
             };
-            self.ledger.whole(property.span, outcome, reason, remedy);
+            self.now.ledger.whole(property.span, outcome, reason, remedy);
             return None;
         }
         let is_secret = name.known().is_some_and(|known| self.given.secrets.covers(known));
@@ -130,7 +130,7 @@ impl Printer<'_> {
             None => Text::default(),
         };
         if let Some(description) = &property.description {
-            self.ledger.exact(description.span());
+            self.now.ledger.exact(description.span());
         }
         Some((name, value))
     }
@@ -232,8 +232,8 @@ impl Printer<'_> {
     }
 
     fn operation(&mut self, operation: &FileOperation, fs: &str, prepares: bool, out: &mut Lines) {
-        if let Some(element) = self.tree.element(operation.element) {
-            self.ledger.whole(element.span(), Outcome::Exact, "", "");
+        if let Some(element) = self.now.tree.element(operation.element) {
+            self.now.ledger.whole(element.span(), Outcome::Exact, "", "");
         }
         let path = self.word(operation.path.as_ref()).unwrap_or_default();
         let mut option = |name: &str| {
@@ -279,7 +279,7 @@ impl Printer<'_> {
             }
             kind => {
                 let reason = format!("the tools of Hadoop have no `{kind}`");
-                self.ledger.claim(operation.tag, Outcome::None, &reason, "write it by hand");
+                self.now.ledger.claim(operation.tag, Outcome::None, &reason, "write it by hand");
                 format!("echo {kind} was not converted >&2; exit 1")
             }
         };
@@ -316,7 +316,7 @@ impl Printer<'_> {
         if let Some(command) = command {
             match body.capture_output {
                 Some(span) => {
-                    self.ledger.exact(span);
+                    self.now.ledger.exact(span);
                     lines.extend(self.captured(body, &command));
                 }
                 None => lines.push(command),
@@ -527,11 +527,11 @@ impl Printer<'_> {
 
     /// Claims elements that are empty.
     fn claim_empty(&mut self, body: &Body) {
-        let Some(element) = self.tree.element(body.element) else { return };
+        let Some(element) = self.now.tree.element(body.element) else { return };
         for name in ["prepare", "configuration"] {
             let empty = element.elements().filter(|child| child.name() == name);
             for child in empty.filter(|child| child.elements().next().is_none()) {
-                self.ledger.exact(child.name_span());
+                self.now.ledger.exact(child.name_span());
             }
         }
     }
@@ -539,13 +539,13 @@ impl Printer<'_> {
     /// Reports the cluster settings that a command does not use.
     fn unheard(&mut self, body: &Body) {
         for scalar in [&body.name_node, &body.resource_manager].into_iter().flatten() {
-            if !self.ledger.is_claimed(scalar.span()) {
+            if !self.now.ledger.is_claimed(scalar.span()) {
                 self.say(scalar);
                 self.differs(scalar.span(), self.place, self.remedy);
             }
         }
         for property in &body.configuration {
-            self.ledger.whole(property.span, Outcome::Approximate, self.place, self.remedy);
+            self.now.ledger.whole(property.span, Outcome::Approximate, self.place, self.remedy);
         }
     }
 
@@ -609,7 +609,7 @@ impl Printer<'_> {
         if let Some(files) = attachment {
             self.say(files);
             let reason = "files on the cluster are not attached";
-            self.ledger.claim(files.span(), Outcome::None, reason, "fetch them before");
+            self.now.ledger.claim(files.span(), Outcome::None, reason, "fetch them before");
         }
         Some(given)
     }
@@ -665,7 +665,7 @@ impl Printer<'_> {
                 }
                 None => {
                     let properties = self.given.properties;
-                    claims::unknown_start(&mut self.ledger, path, properties);
+                    claims::unknown_start(&mut self.now.ledger, path, properties);
                     let known = text.known();
                     let name = claims::folder_of(known, path, (properties, self.given.secrets));
                     super::dag_id(&name)
@@ -674,7 +674,7 @@ impl Printer<'_> {
         }
         let mut conf = Vec::new();
         if let Some(span) = propagate_configuration {
-            self.ledger.exact(*span);
+            self.now.ledger.exact(*span);
         }
         for property in &body.configuration {
             if let Some((name, value)) = self.property(property) {
@@ -686,7 +686,7 @@ impl Printer<'_> {
                     // A property of `<global>` is reported only for actions that use it.
                     if body.span.start <= property.span.start && property.span.end <= body.span.end
                     {
-                        self.ledger.whole(property.span, Outcome::Approximate, reason, &remedy);
+                        self.now.ledger.whole(property.span, Outcome::Approximate, reason, &remedy);
                     }
                     continue;
                 }

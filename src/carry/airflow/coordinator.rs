@@ -19,20 +19,20 @@ use std::collections::BTreeSet;
 impl<'a> Printer<'a> {
     pub(super) fn coordinator(&mut self, coordinated: Coordinated<'a>, dag: &mut Dag) {
         let coordinator = coordinated.analysis.coordinator();
-        self.phase = Phase::CoordinatorActionStart;
+        self.now.phase = Phase::CoordinatorActionStart;
         if let Some(name) = &coordinator.name {
             let text = self.say(name);
             self.constants.insert("coord:name", text);
         }
-        if let Some(parameter) = self.tree.root().and_then(|root| root.child("parameters")) {
-            self.ledger.whole(parameter.span(), Outcome::Exact, "", "");
+        if let Some(parameter) = self.now.tree.root().and_then(|root| root.child("parameters")) {
+            self.now.ledger.whole(parameter.span(), Outcome::Exact, "", "");
         }
         let own = match coordinated.definition {
             Ok(definition) => self.times(coordinator, definition, dag),
             Err(why) => {
                 dag.arguments.push(("schedule".to_owned(), Value::code("None")));
                 let why = (why, coordinated.partly);
-                claims::unscheduled(&mut self.ledger, self.tree, coordinator, why);
+                claims::unscheduled(&mut self.now.ledger, self.now.tree, coordinator, why);
                 None
             }
         };
@@ -40,14 +40,14 @@ impl<'a> Printer<'a> {
             self.controls(coordinator, definition, own, dag);
             self.data(coordinator, definition, coordinated.missing, dag);
         }
-        if let Some(sla) = self.tree.root().and_then(|root| root.child("action")) {
+        if let Some(sla) = self.now.tree.root().and_then(|root| root.child("action")) {
             let info = sla.elements().find(|child| child.name() == "info");
             let carried = coordinator.sla.as_ref().is_some_and(|agreed| self.deadline(agreed, dag));
             if let (Some(info), false) = (info, carried) {
                 self.sla(info.span());
             }
         }
-        let tree = self.tree;
+        let tree = self.now.tree;
         let texts = configuration(self, tree, coordinator).into_iter();
         self.texts = texts.map(|(name, text)| (name, text.as_text())).collect();
         self.start_workflow(coordinator, dag);
@@ -73,14 +73,15 @@ impl<'a> Printer<'a> {
             Err(why) => {
                 dag.arguments.push(("schedule".to_owned(), Value::code("None")));
                 let remedy = "write a timetable for it";
-                all.iter().for_each(|span| self.ledger.claim(*span, Outcome::None, &why, remedy));
+                all.iter()
+                    .for_each(|span| self.now.ledger.claim(*span, Outcome::None, &why, remedy));
                 return None;
             }
         };
         for span in &all {
             match &found.differs {
-                Some(why) => self.ledger.claim(*span, Outcome::Approximate, why, ""),
-                None => self.ledger.exact(*span),
+                Some(why) => self.now.ledger.claim(*span, Outcome::Approximate, why, ""),
+                None => self.now.ledger.exact(*span),
             }
         }
         let name = found.is_own.then(|| "SCHEDULE".to_owned());
@@ -96,7 +97,7 @@ impl<'a> Printer<'a> {
         }
         // The first run is that of the first nominal time at or after the start date, so that a run at the instant
         // itself is Airflow's.
-        let first = self.given.cut_over.map_or(found.first, |cut_over| cut_over.max(found.first));
+        let first = self.cut_over.map_or(found.first, |cut_over| cut_over.max(found.first));
         dag.arguments.push(("start_date".to_owned(), pendulum(first, 0)));
         // The end is inclusive in Airflow and exclusive on the server.
         let end = pendulum(definition.schedule.end, -1);
@@ -121,31 +122,31 @@ impl<'a> Printer<'a> {
             match name.as_str() {
                 "timeout" if waits => {
                     let reason = "it counts from when the sensor first looks, and the run ends as failed, not as timed out";
-                    self.ledger.claim(span, Outcome::Approximate, reason, "");
+                    self.now.ledger.claim(span, Outcome::Approximate, reason, "");
                 }
                 "concurrency" | "throttle" if waits => {
                     let reason = "runs that wait for data count as active";
                     let remedy = "raise `max_active_runs` if data arrives late or out of order";
-                    self.ledger.claim(span, Outcome::Approximate, reason, remedy);
+                    self.now.ledger.claim(span, Outcome::Approximate, reason, remedy);
                 }
                 "execution" => match controls.execution {
-                    Execution::Fifo => self.ledger.exact(span),
+                    Execution::Fifo => self.now.ledger.exact(span),
                     Execution::Lifo => {
                         let reason = "Airflow starts the oldest run first";
                         let remedy = "catch up with `airflow backfill create --run-backwards`";
-                        self.ledger.claim(span, Outcome::None, reason, remedy);
+                        self.now.ledger.claim(span, Outcome::None, reason, remedy);
                     }
                     Execution::LastOnly if own.is_none() => {
                         let reason =
                             "the schedule is not known, so no run can be recognized as the latest";
-                        self.ledger.claim(span, Outcome::None, reason, "give the times");
+                        self.now.ledger.claim(span, Outcome::None, reason, "give the times");
                     }
                     Execution::LastOnly | Execution::None => {
                         let reason = "runs that are too late still start, and skip their tasks";
-                        self.ledger.claim(span, Outcome::Approximate, reason, "");
+                        self.now.ledger.claim(span, Outcome::Approximate, reason, "");
                     }
                 },
-                _ => self.ledger.exact(span),
+                _ => self.now.ledger.exact(span),
             }
         }
         let gate = match (controls.execution, own) {
@@ -179,7 +180,7 @@ impl<'a> Printer<'a> {
         dag: &mut Dag,
     ) {
         self.claim_data(coordinator, definition);
-        missing::claim(&mut self.ledger, coordinator, definition, files);
+        missing::claim(&mut self.now.ledger, coordinator, definition, files);
         let logic = self.logic(coordinator, definition);
         let mut datasets = BTreeSet::new();
         let mut gates = Vec::new();
@@ -223,7 +224,7 @@ impl<'a> Printer<'a> {
             if !is_input || logic.is_some() || self.follows_the_run_before(event, definition, dag) {
                 continue;
             }
-            let writer = self.given.joined.inputs.get(&event.name);
+            let writer = self.joined.inputs.get(&event.name);
             let gate = match writer {
                 Some(writer) if Wanted::of(self.given.migration) == Wanted::Graph => {
                     self.gate_behind(&task, event, writer, definition, dag)
@@ -279,11 +280,11 @@ impl<'a> Printer<'a> {
                 true => {
                     let reason =
                         "the sensor checks the partition of the table, but no folder or done-flag";
-                    self.ledger.claim(span, Outcome::Approximate, reason, "");
+                    self.now.ledger.claim(span, Outcome::Approximate, reason, "");
                 }
                 false => {
                     let reason = "folders are checked, because their names are not `key=value` like those of a table";
-                    self.ledger.claim(span, Outcome::Exact, reason, "");
+                    self.now.ledger.claim(span, Outcome::Exact, reason, "");
                 }
             }
         }
@@ -315,13 +316,13 @@ impl<'a> Printer<'a> {
         }
         if let Some(element) = self.element_of(event) {
             let reason = "a run waits until the previous one has ended and not failed, whatever it wrote; the first waits for nothing";
-            self.ledger.claim(element.name_span(), Outcome::Approximate, reason, "");
+            self.now.ledger.claim(element.name_span(), Outcome::Approximate, reason, "");
         }
         let controls = self.given.coordinator.map(|one| one.analysis.coordinator());
         for (name, scalar) in controls.iter().flat_map(|one| &one.controls) {
             if name == "concurrency" && definition.controls.concurrency != 1 {
                 let reason = "runs follow one another";
-                self.ledger.claim(scalar.span(), Outcome::Approximate, reason, "");
+                self.now.ledger.claim(scalar.span(), Outcome::Approximate, reason, "");
             }
         }
         true
@@ -334,21 +335,21 @@ impl<'a> Printer<'a> {
         definition: &Definition,
     ) -> Option<(Value, Vec<String>)> {
         let span = coordinator.logic?;
-        let whole = self.tree.root().and_then(|root| root.child("input-logic"));
+        let whole = self.now.tree.root().and_then(|root| root.child("input-logic"));
         let span = whole.map_or(span, |element| element.span());
         match logic(definition, &|name| self.variable(name)) {
             Ok(found) => {
                 if definition.logic.iter().flatten().any(|part| part.wait.is_some()) {
                     let reason = "`wait` counts from when the run begins";
-                    self.ledger.whole(span, Outcome::Approximate, reason, "");
+                    self.now.ledger.whole(span, Outcome::Approximate, reason, "");
                 } else {
-                    self.ledger.whole(span, Outcome::Exact, "", "");
+                    self.now.ledger.whole(span, Outcome::Exact, "", "");
                 }
                 Some(found)
             }
             Err(why) => {
                 let remedy = "runs wait for all inputs; write the logic by hand";
-                self.ledger.whole(span, Outcome::None, &why, remedy);
+                self.now.ledger.whole(span, Outcome::None, &why, remedy);
                 None
             }
         }
@@ -362,11 +363,11 @@ impl<'a> Printer<'a> {
 
     /// Reports why an input did not become part of a graph.
     fn tell_apart(&mut self, event: &DataEvent) {
-        let Some((writer, why)) = self.given.joined.apart.get(&event.name) else { return };
+        let Some((writer, why)) = self.joined.apart.get(&event.name) else { return };
         if let Some(element) = self.element_of(event) {
             let reason =
                 format!("it waits for the folder, because it is not joined with `{writer}`: {why}");
-            self.ledger.claim(element.name_span(), Outcome::Exact, &reason, "");
+            self.now.ledger.claim(element.name_span(), Outcome::Exact, &reason, "");
         }
     }
 
@@ -388,7 +389,7 @@ impl<'a> Printer<'a> {
             writer.name
         );
         if let Some(element) = self.element_of(event) {
-            self.ledger.claim(element.name_span(), Outcome::Approximate, &reason, "");
+            self.now.ledger.claim(element.name_span(), Outcome::Approximate, &reason, "");
         }
         let mut given = vec![("task_id".to_owned(), Value::text(task))];
         let group = identifier(&writer.name);
@@ -429,7 +430,7 @@ impl<'a> Printer<'a> {
                 "it waits for the run of `{}` for the same time to succeed, whatever that wrote",
                 writer.name
             );
-            self.ledger.claim(element.name_span(), Outcome::Approximate, &reason, "");
+            self.now.ledger.claim(element.name_span(), Outcome::Approximate, &reason, "");
         }
         let place = match self.version {
             Version::Two => "airflow.sensors.external_task",
@@ -460,10 +461,10 @@ impl<'a> Printer<'a> {
 
     /// Claims datasets and events as exact; differences are reported later.
     fn claim_data(&mut self, coordinator: &Coordinator, definition: &Definition) {
-        let Some(root) = self.tree.root() else { return };
+        let Some(root) = self.now.tree.root() else { return };
         for name in ["datasets", "input-events", "output-events"] {
             if let Some(element) = root.child(name) {
-                self.ledger.whole(element.span(), Outcome::Exact, "", "");
+                self.now.ledger.whole(element.span(), Outcome::Exact, "", "");
             }
         }
         let events = definition.inputs.iter().chain(&definition.outputs);
@@ -472,25 +473,25 @@ impl<'a> Printer<'a> {
             let name = dataset.name.as_ref().map_or("", |name| name.as_str());
             if !used.contains(name) {
                 let reason = "no event refers to it, so it is not converted";
-                self.ledger.whole(dataset.span, Outcome::Exact, reason, "");
+                self.now.ledger.whole(dataset.span, Outcome::Exact, reason, "");
             } else if let Some(template) = &dataset.uri_template
                 && template.as_str().starts_with("hcat:")
             {
                 let reason = "partitions in HCatalog are not checked";
                 let remedy = "use NamedHivePartitionSensor";
-                self.ledger.claim(template.span(), Outcome::None, reason, remedy);
+                self.now.ledger.claim(template.span(), Outcome::None, reason, remedy);
             }
         }
         for event in coordinator.inputs.iter().filter(|event| event.instances.is_empty()) {
-            self.ledger.exact(event.tag);
+            self.now.ledger.exact(event.tag);
         }
         for (kind, span, _) in coordinator.inputs.iter().flat_map(|event| &event.instances) {
-            let written = self.tree.text()[span.start as usize..span.end as usize].to_owned();
+            let written = self.now.tree.text()[span.start as usize..span.end as usize].to_owned();
             if written.contains("latest") || written.contains("future") {
                 let reason = format!(
                     "the {kind} is determined when the sensor looks, not when a run is created"
                 );
-                self.ledger.claim(*span, Outcome::Approximate, &reason, "");
+                self.now.ledger.claim(*span, Outcome::Approximate, &reason, "");
             }
         }
     }
@@ -522,13 +523,13 @@ impl<'a> Printer<'a> {
         if let Some(element) = self.element_of(event) {
             let remedy =
                 "write the instances into the file by hand: until then, what needs them fails";
-            self.ledger.whole(element.span(), Outcome::None, why, remedy);
+            self.now.ledger.whole(element.span(), Outcome::None, why, remedy);
         }
     }
 
     /// Returns the element of an event.
     fn element_of(&self, event: &DataEvent) -> Option<Element<'a>> {
-        claims::event(self.tree.root()?, &["input-events", "output-events"], &event.name)
+        claims::event(self.now.tree.root()?, &["input-events", "output-events"], &event.name)
     }
 
     fn start_workflow(&mut self, coordinator: &Coordinator, dag: &mut Dag) {
@@ -547,7 +548,7 @@ impl<'a> Printer<'a> {
         );
         let remedy =
             "convert the workflow together with its coordinator, or provide a DAG of that name";
-        self.ledger.claim(app.span(), Outcome::None, &reason, remedy);
+        self.now.ledger.claim(app.span(), Outcome::None, &reason, remedy);
         let texts = self.texts.iter();
         let conf = texts.map(|(name, text)| (name.clone(), Value::Text(text.jinja()))).collect();
         let class = self.standard("trigger_dagrun", "TriggerDagRunOperator");

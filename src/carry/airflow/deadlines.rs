@@ -71,9 +71,9 @@ impl Printer<'_> {
                 }
                 _ => (Outcome::None, UNHEARD, "set up an alert in your monitoring"),
             };
-            self.ledger.claim(scalar.span(), outcome, reason, remedy);
+            self.now.ledger.claim(scalar.span(), outcome, reason, remedy);
         }
-        self.ledger.exact(sla.tag);
+        self.now.ledger.exact(sla.tag);
     }
 
     /// Adds the deadlines of the run, with the notifier that reports a miss.

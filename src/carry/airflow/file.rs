@@ -53,7 +53,7 @@ fn print(printers: &mut [Printer<'_>], dags: Vec<Dag>) -> String {
         parts.body.push_str(&body);
         parts.scripts.push_str(&scripts);
         parts.macros.extend(dag.macros);
-        parts.tags.extend(printer.given.tags.iter().cloned());
+        parts.tags.extend(printer.tags.iter().cloned());
         if at == 0 {
             arguments = dag.arguments;
         }

@@ -25,18 +25,18 @@ impl Printer<'_> {
             let reached = flow.reach.is_reachable(id);
             if !reached {
                 let reason = "no run reaches it, so it is not converted";
-                self.ledger.whole(node.span, Outcome::Exact, reason, "");
+                self.now.ledger.whole(node.span, Outcome::Exact, reason, "");
                 continue;
             }
-            self.ledger.exact(node.name.span);
-            self.ledger.exact(node.tag);
+            self.now.ledger.exact(node.name.span);
+            self.now.ledger.exact(node.tag);
             for exit in flow.workflow.exits(id) {
-                self.ledger.exact(exit.span);
-                self.ledger.exact(exit.target.span);
+                self.now.ledger.exact(exit.span);
+                self.now.ledger.exact(exit.target.span);
             }
             // The element around the cases of a decision has no content of its own.
             if node.shape == Shape::Join || node.shape == Shape::Start {
-                self.ledger.whole(node.span, Outcome::Exact, "", "");
+                self.now.ledger.whole(node.span, Outcome::Exact, "", "");
             }
         }
         for fork in &tasks.failing_forks {
@@ -44,33 +44,38 @@ impl Printer<'_> {
             let reason =
                 "if one path fails, the run fails, but only when the other paths have ended";
             let remedy = "if that takes too long, mark their tasks as failed by hand";
-            self.ledger.claim(tag, Outcome::Approximate, reason, remedy);
+            self.now.ledger.claim(tag, Outcome::Approximate, reason, remedy);
         }
-        claims::starters(&mut self.ledger, analysis, self.given.around);
+        claims::starters(&mut self.now.ledger, analysis, self.given.around);
     }
 
     /// Claims the parts outside all nodes.
     pub(super) fn claim_rest(&mut self, workflow: &Workflow) {
-        let name = self.tree.root().and_then(|root| root.attribute("name"));
+        let name = self.now.tree.root().and_then(|root| root.attribute("name"));
         if let Some(name) = name {
-            self.ledger.exact(name.value_span());
+            self.now.ledger.exact(name.value_span());
         }
-        claims::nameless(&mut self.ledger, workflow);
+        claims::nameless(&mut self.now.ledger, workflow);
         for property in &workflow.parameters {
-            self.ledger.whole(property.span, Outcome::Exact, "", "");
+            self.now.ledger.whole(property.span, Outcome::Exact, "", "");
         }
-        claims::credentials(&mut self.ledger, workflow, CREDENTIALS);
+        claims::credentials(&mut self.now.ledger, workflow, CREDENTIALS);
         if let Some(global) = &workflow.global {
             if workflow.actions().next().is_none() {
-                self.ledger.whole(global.span, Outcome::Exact, "no action uses it", "");
+                self.now.ledger.whole(global.span, Outcome::Exact, "no action uses it", "");
             }
             if let Some(launcher) = &global.launcher
                 && !workflow.actions().any(|(_, _, action)| has_launcher(action))
             {
-                self.ledger.whole(launcher.span, Outcome::Exact, "no action has a launcher", "");
+                self.now.ledger.whole(
+                    launcher.span,
+                    Outcome::Exact,
+                    "no action has a launcher",
+                    "",
+                );
             }
         }
-        claims::global(&mut self.ledger, workflow, (self.given.around, self.given.properties));
+        claims::global(&mut self.now.ledger, workflow, (self.given.around, self.given.properties));
         let slas = workflow.actions().filter_map(|(_, _, action)| action.sla.as_deref());
         for sla in slas.chain(&workflow.sla) {
             self.sla(sla.span);
@@ -98,7 +103,7 @@ impl Printer<'_> {
         self.retries(action, &mut Vec::new());
         let given = self.mail(body);
         let reason = "it is sent as soon as the kill node has failed the run; a mail that cannot be sent is only logged";
-        self.ledger.claim(body.tag, Outcome::Approximate, reason, "");
+        self.now.ledger.claim(body.tag, Outcome::Approximate, reason, "");
         let connection = self.connection("smtp");
         let mut given = given?;
         given.push(("smtp_conn_id".to_owned(), Value::text(connection)));
@@ -117,7 +122,7 @@ impl Printer<'_> {
         };
         let remedy =
             "set `sla = \"deadline\"` in `[migration]`, or set up an alert in your monitoring";
-        self.ledger.whole(span, Outcome::None, reason, remedy);
+        self.now.ledger.whole(span, Outcome::None, reason, remedy);
     }
 
     pub(super) fn print_tasks(&mut self, workflow: &Workflow, tasks: &Tasks, dag: &mut Dag) {
@@ -283,7 +288,7 @@ impl Printer<'_> {
     fn stands_for_a_flag(&mut self, workflow: &Workflow, id: NodeId, has_check: bool) -> bool {
         let node = workflow.node(id);
         let wanted = self.given.migration.values.get("done-flag").map(String::as_str);
-        let mark = self.given.joined.marks.get(&*node.name.text);
+        let mark = self.joined.marks.get(&*node.name.text);
         let (Some("completion"), Some(is_looked_for)) = (wanted, mark) else { return false };
         let Some(body) = node.action.as_ref().and_then(|action| action.body.as_ref()) else {
             return false;
@@ -298,10 +303,10 @@ impl Printer<'_> {
                     "the flag is still written, because another converted coordinator looks for it"
                 }
             };
-            self.ledger.claim(body.tag, Outcome::Exact, reason, "");
+            self.now.ledger.claim(body.tag, Outcome::Exact, reason, "");
             return false;
         }
-        let element = self.tree.element(node.element);
+        let element = self.now.tree.element(node.element);
         let mut parts = element.into_iter().flat_map(|element| element.elements());
         if let Some(own) = parts.find(|part| part.name_span() == body.tag) {
             let reason = format!(
@@ -309,7 +314,7 @@ impl Printer<'_> {
                 node.name.text
             );
             let remedy = "make other consumers of the flag wait for the task";
-            self.ledger.whole(own.span(), Outcome::Approximate, &reason, remedy);
+            self.now.ledger.whole(own.span(), Outcome::Approximate, &reason, remedy);
         }
         true
     }
@@ -338,10 +343,10 @@ impl Printer<'_> {
                 None => default.clone_from(&ids[*target]),
             }
         }
-        if let Some(element) = self.tree.element(workflow.node(id).element)
+        if let Some(element) = self.now.tree.element(workflow.node(id).element)
             && let Some(switch) = element.child("switch")
         {
-            self.ledger.exact(switch.name_span());
+            self.now.ledger.exact(switch.name_span());
         }
         let given = vec![
             ("cases".to_owned(), Value::List(cases)),
@@ -357,17 +362,17 @@ impl Printer<'_> {
     fn retries(&mut self, action: &Action, given: &mut Vec<(String, Value)>) {
         if let Some(cred) = &action.cred {
             let (reason, remedy) = CREDENTIALS;
-            self.ledger.claim(cred.span(), Outcome::Approximate, reason, remedy);
+            self.now.ledger.claim(cred.span(), Outcome::Approximate, reason, remedy);
         }
         let Some(most) = &action.retry_max else { return };
-        let known = claims::retries(&mut self.ledger, action, self.given.properties);
+        let known = claims::retries(&mut self.now.ledger, action, self.given.properties);
         let Some((times, minutes)) = known else {
             let reason = "the number of retries or the interval between them is not known";
-            self.ledger.claim(most.span(), Outcome::None, reason, "set `retries`");
+            self.now.ledger.claim(most.span(), Outcome::None, reason, "set `retries`");
             return;
         };
         let reason = "a server retries only some errors, but Airflow retries every failure";
-        self.ledger.claim(most.span(), Outcome::Approximate, reason, "");
+        self.now.ledger.claim(most.span(), Outcome::Approximate, reason, "");
         given.push(("retries".to_owned(), Value::code(times.to_string())));
         let delay = format!("dt.timedelta(minutes={minutes})");
         given.push(("retry_delay".to_owned(), Value::Code(delay)));
@@ -376,7 +381,7 @@ impl Printer<'_> {
             if text.as_deref() == Some("exponential") {
                 given.push(("retry_exponential_backoff".to_owned(), Value::code("True")));
                 let reason = "Airflow spreads the delays at random";
-                self.ledger.claim(policy.span(), Outcome::Approximate, reason, "");
+                self.now.ledger.claim(policy.span(), Outcome::Approximate, reason, "");
             }
         }
     }

@@ -49,7 +49,8 @@ impl Printer<'_> {
     /// not obvious.
     pub(super) fn is_met(&self, name: &str, property: &Property) -> Option<&'static str> {
         let value = property.value.as_ref().map_or("", |value| value.as_str().trim());
-        if name == "oozie.action.external.stats.write" && !self.tree.text().contains("hadoop:") {
+        if name == "oozie.action.external.stats.write" && !self.now.tree.text().contains("hadoop:")
+        {
             return Some("a server keeps counters for expressions, but no expression reads them");
         }
         if name == NO_DEFAULTS {
@@ -84,10 +85,10 @@ impl Printer<'_> {
             let is_met = is_met || has_command && is_variable;
             let outcome = if is_met { Outcome::Exact } else { Outcome::Approximate };
             let (reason, remedy) = if is_met { ("", "") } else { (place, remedy) };
-            self.ledger.whole(*span, outcome, reason, remedy);
+            self.now.ledger.whole(*span, outcome, reason, remedy);
         }
         if launcher.settings.is_empty() {
-            self.ledger.whole(launcher.span, Outcome::Exact, "", "");
+            self.now.ledger.whole(launcher.span, Outcome::Exact, "", "");
         }
     }
 

@@ -16,13 +16,13 @@ impl Printer<'_> {
         };
         if let Some(class) = config_class {
             let reason = "`config-class` is not converted";
-            self.ledger.claim(
+            self.now.ledger.claim(
                 class.span(),
                 Outcome::None,
                 reason,
                 "write the properties that it sets into the configuration",
             );
-            self.ledger.whole(body.span, Outcome::None, reason, "start the job by hand");
+            self.now.ledger.whole(body.span, Outcome::None, reason, "start the job by hand");
             return Some("echo the job was not converted >&2; exit 1".to_owned());
         }
         match (streaming, pipes) {

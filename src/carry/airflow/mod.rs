@@ -18,22 +18,20 @@ pub mod python;
 pub mod schedule;
 pub mod site;
 
-use super::claims::{WrittenSecrets, secret_name};
+use super::claims::secret_name;
 use super::joined::Joined;
-use super::ledger::{Entry, Ledger, Outcome};
+use super::ledger::Outcome;
 use super::model::{self, Runs, Tasks};
-use super::said::{self, Kept, Reader, Says};
-use super::shared::{self, Around};
+use super::now::Now;
+use super::said::{self, Kept, Says};
+use super::shared;
 use super::{Conversion, Output, Partly, REFUSED, Unscheduled};
 use crate::analysis::Analysis;
 use crate::ir::Scalar;
 use crate::ir::workflow::{NodeId, Shape};
-use crate::settings::Migration;
-use crate::settings::secrets::Secrets;
 use crate::source::Span;
 use crate::syntax::xml::Tree;
 use ankus_lang::coordinator::Definition;
-use ankus_lang::el::{Dialect, Phase};
 use ankus_lang::time::Instant;
 use expression::{Names, Text};
 use launcher::Work;
@@ -109,30 +107,12 @@ impl<'a> Coordinated<'a> {
 /// The input of a conversion to a DAG.
 #[derive(Clone, Copy, Debug)]
 pub struct Given<'a> {
+    /// The application.
+    pub of: super::Given<'a>,
     /// The target.
     pub version: Version,
-    /// The path of the workflow.
-    pub path: &'a str,
-    /// The workflow; none if a coordinator starts one that is not available.
-    pub analysis: Option<&'a Analysis>,
-    /// The coordinator that starts it, if any.
-    pub coordinator: Option<Coordinated<'a>>,
-    /// The name of the DAG.
-    pub name: &'a str,
     /// Tags in addition to `oozie`.
     pub tags: &'a [String],
-    /// The properties that it is submitted with.
-    pub properties: &'a BTreeMap<String, String>,
-    /// The names of secrets.
-    pub secrets: &'a Secrets,
-    /// The EL implementation that evaluates expressions.
-    pub dialect: Dialect,
-    /// The names of the DAGs that it starts, by the location of their paths.
-    pub started: &'a BTreeMap<Span, String>,
-    /// Its context: settings of files and of workflows that start it.
-    pub around: &'a Around,
-    /// The migration settings for its actions.
-    pub migration: &'a Migration,
     /// The instant from which Airflow runs it instead of the server.
     pub cut_over: Option<Instant>,
     /// What its coordinator shares with others.
@@ -160,19 +140,18 @@ pub fn helpers() -> Vec<Output> {
 /// Prints one DAG.
 struct Printer<'a> {
     version: Version,
-    given: Given<'a>,
-    /// The ledger of the text that is printed now.
-    ledger: Ledger,
-    /// The secrets written in it.
-    written: WrittenSecrets,
+    given: super::Given<'a>,
+    tags: &'a [String],
+    cut_over: Option<Instant>,
+    joined: &'a Joined,
+    /// The text that is converted now.
+    now: Now<'a>,
     /// Commands that are too long for the DAG, as files beside it.
     scripts: Vec<Output>,
     /// The content of `action.xml` for each task that has one.
     settings: Vec<String>,
     /// The estimated length of the URIs of data events, by their names in templates.
     lengths: BTreeMap<String, usize>,
-    tree: &'a Tree,
-    phase: Phase,
     texts: BTreeMap<String, Text>,
     constants: BTreeMap<&'static str, Text>,
     data: BTreeMap<String, String>,
@@ -216,13 +195,13 @@ pub fn convert_together(all: &[Given<'_>]) -> Vec<Conversion> {
     let mut variables: BTreeMap<String, String> =
         groups.iter().map(|group| (group.id.clone(), group.variable().to_owned())).collect();
     let mut groups = groups.into_iter();
-    let (mut printers, mut dags, mut entries) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut printers, mut dags) = (Vec::new(), Vec::new());
     for given in all {
         let mut printer = Printer::new(*given, &empty);
         printer.group = groups.next();
         printer.variables = std::mem::take(&mut variables);
         let mut dag = Dag::default();
-        entries.push(printer.carry(&mut dag));
+        printer.carry(&mut dag);
         variables = std::mem::take(&mut printer.variables);
         printers.push(printer);
         dags.push(dag);
@@ -231,15 +210,11 @@ pub fn convert_together(all: &[Given<'_>]) -> Vec<Conversion> {
         true => Vec::new(),
         false => file::outputs(&mut printers, dags),
     };
-    let made = printers.into_iter().zip(entries);
-    made.map(|(printer, entries)| {
-        let given = printer.given;
-        let path = given.coordinator.map_or(given.path, |coordinator| coordinator.path);
-        let (path, name, outputs) = (path.to_owned(), given.name.to_owned(), outputs.clone());
+    let made = printers.into_iter().map(|printer| {
         let needs = if outputs.is_empty() { Needs::default() } else { printer.needs };
-        Conversion { path, name, outputs, entries, needs, unset: Vec::new() }
-    })
-    .collect()
+        Conversion { needs, ..printer.now.conversion(&printer.given, outputs.clone()) }
+    });
+    made.collect()
 }
 
 /// The task group of a coordinator in a DAG of several.
@@ -263,7 +238,7 @@ fn groups(all: &[Given<'_>]) -> Vec<Group> {
     if all.len() < 2 {
         return Vec::new();
     }
-    let ids: Vec<String> = all.iter().map(|given| python::identifier(given.name)).collect();
+    let ids: Vec<String> = all.iter().map(|given| python::identifier(given.of.name)).collect();
     let is_clear = |id: &String| {
         let begins = format!("{}_", id.to_lowercase());
         !ids.iter().any(|other| other.to_lowercase().starts_with(&begins))
@@ -311,19 +286,8 @@ impl<'a> Says<'a> for Printer<'a> {
     const LEFT_OUT: &'static str = "put it into an Airflow connection or variable";
     const LACKING: &'static str = "rewrite the expression: the task fails when it is rendered";
 
-    fn reader(&self) -> Reader<'a> {
-        let Given { secrets, properties, dialect, .. } = self.given;
-        let coordinator = self.given.coordinator.as_ref();
-        let unscheduled = coordinator.and_then(|coordinator| coordinator.definition.err());
-        Reader { secrets, properties, dialect, phase: self.phase, unscheduled }
-    }
-
-    fn written(&mut self) -> &mut WrittenSecrets {
-        &mut self.written
-    }
-
-    fn claims(&mut self) -> &mut Ledger {
-        &mut self.ledger
+    fn now(&mut self) -> &mut Now<'a> {
+        &mut self.now
     }
 
     fn shown(&mut self, source: &str) -> Text {
@@ -345,18 +309,17 @@ impl<'a> Says<'a> for Printer<'a> {
 impl<'a> Printer<'a> {
     /// Creates the printer of an application; `empty` is the tree for one without a file.
     fn new(given: Given<'a>, empty: &'a Tree) -> Printer<'a> {
-        let first = given.coordinator.map(|one| one.analysis).or(given.analysis);
-        let tree = first.map_or(empty, |analysis| analysis.tree());
+        let Given { of: given, version, tags, cut_over, joined } = given;
         Printer {
-            version: given.version,
+            version,
             given,
-            ledger: Ledger::new(tree),
-            written: WrittenSecrets::beside(given.properties, given.secrets),
+            tags,
+            cut_over,
+            joined,
+            now: Now::new(&given, empty),
             scripts: Vec::new(),
             settings: Vec::new(),
             lengths: BTreeMap::new(),
-            tree,
-            phase: Phase::Workflow,
             texts: BTreeMap::new(),
             constants: BTreeMap::new(),
             data: BTreeMap::new(),
@@ -378,25 +341,18 @@ impl<'a> Printer<'a> {
         }
     }
 
-    /// Converts the application to the parts of a DAG. Returns what became of each element and attribute.
-    fn carry(&mut self, dag: &mut Dag) -> Vec<(String, Entry)> {
+    /// Converts the application to the parts of a DAG.
+    fn carry(&mut self, dag: &mut Dag) {
         let given = self.given;
-        let mut entries = Vec::new();
         if let Some(coordinator) = given.coordinator {
             self.coordinator(coordinator, dag);
-            let listed = self.ledger.entries(coordinator.analysis.source());
-            entries.extend(listed.into_iter().map(|entry| (coordinator.path.to_owned(), entry)));
+            self.now.finish(coordinator.path, coordinator.analysis);
         }
         if let Some(analysis) = given.analysis {
-            self.ledger = Ledger::new(analysis.tree());
-            self.written = std::mem::take(&mut self.written).with(analysis, given.secrets);
-            self.tree = analysis.tree();
-            self.phase = Phase::Workflow;
+            self.now.turn_to(analysis);
             self.workflow(analysis, dag);
-            let listed = self.ledger.entries(analysis.source());
-            entries.extend(listed.into_iter().map(|entry| (given.path.to_owned(), entry)));
+            self.now.finish(given.path, analysis);
         }
-        entries
     }
 
     /// Returns the id of a task.
@@ -439,7 +395,7 @@ impl<'a> Printer<'a> {
         let is_secret = |name: &str| secrets.covers(name);
         let is_open = |name: &str| super::is_open(name, self.given.properties);
         let names = Names {
-            phase: self.phase,
+            phase: self.now.phase,
             texts: &self.texts,
             owner: self.given.name,
             is_secret: &is_secret,
@@ -500,8 +456,8 @@ impl<'a> Printer<'a> {
         self.find_notices(workflow, &mut tasks);
         if let Some(why) = tasks.broken {
             let reason = format!("{REFUSED}workflow: {why}");
-            if let Some(root) = self.tree.root() {
-                self.ledger.whole(root.span(), Outcome::None, &reason, "mend it first");
+            if let Some(root) = self.now.tree.root() {
+                self.now.ledger.whole(root.span(), Outcome::None, &reason, "mend it first");
             }
             dag.refused = true;
             return;

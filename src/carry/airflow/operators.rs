@@ -67,7 +67,7 @@ impl Printer<'_> {
         made.map_err(|why| {
             let reason = format!("a command runs it, not `{wanted}`: {why}");
             let remedy = "change the action, or keep the command";
-            self.ledger.claim(body.tag, Outcome::Approximate, &reason, remedy);
+            self.now.ledger.claim(body.tag, Outcome::Approximate, &reason, remedy);
         })
         .ok()
     }
@@ -153,7 +153,7 @@ impl Printer<'_> {
         if self.length(&lines.join("\n")) > LONGEST_ARGUMENT {
             let reason = "the command is too long for one argument of a shell";
             let remedy = "put the arguments into a file that the program reads";
-            self.ledger.claim(body.tag, Outcome::None, reason, remedy);
+            self.now.ledger.claim(body.tag, Outcome::None, reason, remedy);
         }
     }
 

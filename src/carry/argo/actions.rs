@@ -81,7 +81,7 @@ impl Commands for Printer<'_> {
         "set `hadoop-image` to an image with its tools and the configuration of the cluster";
 
     fn ledger(&mut self) -> &mut Ledger {
-        &mut self.ledger
+        &mut self.now.ledger
     }
 
     fn say(&mut self, scalar: &Scalar) -> Text {
@@ -101,7 +101,7 @@ impl Commands for Printer<'_> {
     }
 
     fn span_of(&self, operation: &FileOperation) -> Option<Span> {
-        Some(self.tree.element(operation.element)?.span())
+        Some(self.now.tree.element(operation.element)?.span())
     }
 }
 
@@ -110,10 +110,10 @@ impl Printer<'_> {
     pub(super) fn action(&mut self, name: &str, action: &Action, body: Option<&Body>) -> Called {
         let retries = self.retries(action);
         let Some(body) = body else { return Called::of("pass") };
-        self.ledger.exact(body.tag);
+        self.now.ledger.exact(body.tag);
         if let Some(launcher) = &body.launcher {
             let (reason, remedy) = (Self::PLACE, Self::REMEDY);
-            self.ledger.whole(launcher.span, Outcome::Approximate, reason, remedy);
+            self.now.ledger.whole(launcher.span, Outcome::Approximate, reason, remedy);
         }
         let found = match &body.details {
             Details::Email { .. } => Some(self.email(body)),
@@ -121,7 +121,7 @@ impl Printer<'_> {
             Details::Other => {
                 let reason = format!("there is no container for `{}` actions", body.kind);
                 let remedy = "write a template for it, and use it in place of the one that fails";
-                self.ledger.whole(body.span, Outcome::None, &reason, remedy);
+                self.now.ledger.whole(body.span, Outcome::None, &reason, remedy);
                 self.lack = Some(reason);
                 None
             }
@@ -200,7 +200,7 @@ impl Printer<'_> {
         });
         if let Some(files) = attachment {
             let reason = "files on the cluster are not attached";
-            self.ledger.claim(files.span(), Outcome::None, reason, "send a link instead");
+            self.now.ledger.claim(files.span(), Outcome::None, reason, "send a link instead");
         }
         let reason = "a container sends it by SMTP, without authentication";
         let remedy = "give the parameters `smtp-host` and `mail-from`";
@@ -229,7 +229,7 @@ impl Printer<'_> {
                 let text = self.say(path);
                 name = known.unwrap_or_else(|| {
                     let properties = self.given.properties;
-                    claims::unknown_start(&mut self.ledger, path, properties);
+                    claims::unknown_start(&mut self.now.ledger, path, properties);
                     claims::folder_of(text.known(), path, (properties, self.given.secrets))
                 });
                 // An expression in the path does not count as missing: the name is known, or reported as unknown.
@@ -246,13 +246,13 @@ impl Printer<'_> {
             let shown = property.name.as_str();
             if key.known().is_none() {
                 let reason = "the name of the property is only known at run time";
-                self.ledger.claim(property.name.span(), Outcome::None, reason, "write it out");
+                self.now.ledger.claim(property.name.span(), Outcome::None, reason, "write it out");
                 continue;
             }
             if value.parts.iter().any(|part| self.is_hidden(part)) {
                 let reason = "a secret is not passed on";
                 let remedy = "the started workflow reads it from a Secret of its own";
-                self.ledger.claim(property.span, Outcome::Approximate, reason, remedy);
+                self.now.ledger.claim(property.span, Outcome::Approximate, reason, remedy);
                 continue;
             }
             let key = key.known().unwrap_or(shown).to_owned();
@@ -293,11 +293,11 @@ impl Printer<'_> {
             self.differs(cred.span(), super::CREDENTIALS.0, super::CREDENTIALS.1);
         }
         let most = action.retry_max.as_ref()?;
-        let known = claims::retries(&mut self.ledger, action, self.given.properties);
+        let known = claims::retries(&mut self.now.ledger, action, self.given.properties);
         let Some((times, minutes)) = known else {
             self.lack = None;
             let reason = "the number of retries or the interval between them is not known";
-            self.ledger.claim(most.span(), Outcome::None, reason, "write a `retryStrategy`");
+            self.now.ledger.claim(most.span(), Outcome::None, reason, "write a `retryStrategy`");
             return None;
         };
         let reason = "a server retries only some errors, but here every failure is retried";

@@ -101,7 +101,7 @@ fn limits(name: &str) -> String {
 
 impl<'a> Coordinates<'a> for Printer<'a> {
     fn begin(&mut self, name: Option<&Scalar>) {
-        self.phase = Phase::CoordinatorActionStart;
+        self.now.phase = Phase::CoordinatorActionStart;
         if let Some(name) = name {
             let text = self.say(name);
             self.constants.insert("coord:name", text);
@@ -123,7 +123,7 @@ impl<'a> Coordinates<'a> for Printer<'a> {
                 Err(why) => {
                     let remedy =
                         "submit the template by an external scheduler that passes `nominal-time`";
-                    self.ledger.claim(scalar.span(), Outcome::None, why, remedy);
+                    self.now.ledger.claim(scalar.span(), Outcome::None, why, remedy);
                 }
             }
         }
@@ -157,7 +157,7 @@ impl<'a> Coordinates<'a> for Printer<'a> {
         for (name, scalar) in &coordinator.controls {
             let span = scalar.span();
             match (name.as_str(), controls.execution) {
-                ("timeout", _) if definition.inputs.is_empty() => self.ledger.exact(span),
+                ("timeout", _) if definition.inputs.is_empty() => self.now.ledger.exact(span),
                 ("timeout", _) => {
                     let reason = "it counts from when the task begins, and the run ends as failed, not as timed out";
                     self.differs(span, reason, "");
@@ -181,7 +181,7 @@ impl<'a> Coordinates<'a> for Printer<'a> {
                 }
                 ("execution", _) => {
                     let reason = "Argo starts the oldest waiting run first";
-                    self.ledger.claim(
+                    self.now.ledger.claim(
                         span,
                         Outcome::None,
                         reason,
@@ -192,26 +192,26 @@ impl<'a> Coordinates<'a> for Printer<'a> {
                     let reason =
                         "Argo creates each run when it is due, no matter how many are waiting";
                     let remedy = "if that matters, limit the number of workflows in the namespace";
-                    self.ledger.claim(span, Outcome::None, reason, remedy);
+                    self.now.ledger.claim(span, Outcome::None, reason, remedy);
                 }
             }
         }
     }
 
     fn data(&mut self, coordinator: &Coordinator, definition: &Definition, files: &[String]) {
-        let Some(root) = self.tree.root() else { return };
+        let Some(root) = self.now.tree.root() else { return };
         for name in ["datasets", "input-events", "output-events"] {
             if let Some(element) = root.child(name) {
-                self.ledger.whole(element.span(), Outcome::Exact, "", "");
+                self.now.ledger.whole(element.span(), Outcome::Exact, "", "");
             }
         }
-        missing::claim(&mut self.ledger, coordinator, definition, files);
+        missing::claim(&mut self.now.ledger, coordinator, definition, files);
         for event in coordinator.inputs.iter().filter(|event| event.instances.is_empty()) {
-            self.ledger.exact(event.tag);
+            self.now.ledger.exact(event.tag);
         }
         if let Some(logic) = root.child("input-logic") {
             let reason = "runs wait for all inputs, whatever the input logic says";
-            self.ledger.whole(
+            self.now.ledger.whole(
                 logic.span(),
                 Outcome::None,
                 reason,
@@ -231,7 +231,7 @@ impl<'a> Coordinates<'a> for Printer<'a> {
                 Err(why) => {
                     if let Some(element) = element {
                         let remedy = "write a script that finds the instances";
-                        self.ledger.whole(element.span(), Outcome::None, &why, remedy);
+                        self.now.ledger.whole(element.span(), Outcome::None, &why, remedy);
                     }
                     if place == "input-events" {
                         self.wait_for_unknown(&event.name, &why);
@@ -263,7 +263,7 @@ impl<'a> Coordinates<'a> for Printer<'a> {
 impl<'a> Printer<'a> {
     /// Converts a coordinator. Returns the tasks that start its workflow if that is not available.
     pub(super) fn coordinator(&mut self, coordinated: Coordinated<'a>) -> Vec<Yaml> {
-        let tree = self.tree;
+        let tree = self.now.tree;
         self.run = Some(Run::default());
         coordinate(self, tree, coordinated);
         let coordinator = coordinated.analysis.coordinator();
@@ -323,7 +323,7 @@ impl<'a> Printer<'a> {
             "its workflow is not among the converted files, so that a template named `{name}` is started"
         );
         let remedy = "convert the workflow together with its coordinator, or provide a template of that name";
-        self.ledger.claim(app.span(), Outcome::None, &reason, remedy);
+        self.now.ledger.claim(app.span(), Outcome::None, &reason, remedy);
         let hidden = &self.hidden;
         let shown = self.texts.iter().filter(|(_, text)| {
             let is_hidden =

@@ -272,10 +272,10 @@ impl Printer<'_> {
         otherwise: Option<&Vec<TaskId>>,
         conditions: &mut [Option<String>],
     ) {
-        if let Some(element) = self.tree.element(workflow.node(id).element)
+        if let Some(element) = self.now.tree.element(workflow.node(id).element)
             && let Some(switch) = element.child("switch")
         {
-            self.ledger.exact(switch.name_span());
+            self.now.ledger.exact(switch.name_span());
         }
         let bracket = |code: &str| match outer(code) != code {
             true => code.to_owned(),

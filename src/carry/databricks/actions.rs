@@ -33,7 +33,7 @@ impl Commands for Printer<'_> {
         "install its tools and the configuration of the old cluster with an init script";
 
     fn ledger(&mut self) -> &mut Ledger {
-        &mut self.ledger
+        &mut self.now.ledger
     }
 
     fn say(&mut self, scalar: &Scalar) -> Text {
@@ -53,7 +53,7 @@ impl Commands for Printer<'_> {
     }
 
     fn span_of(&self, operation: &FileOperation) -> Option<Span> {
-        Some(self.tree.element(operation.element)?.span())
+        Some(self.now.tree.element(operation.element)?.span())
     }
 }
 
@@ -61,10 +61,10 @@ impl Printer<'_> {
     /// Returns the content of the task for an action, or why the action cannot be converted.
     pub(super) fn action(&mut self, action: &Action, body: &Body) -> Result<Yaml, String> {
         let retries = self.retries(action);
-        self.ledger.exact(body.tag);
+        self.now.ledger.exact(body.tag);
         if let Some(launcher) = &body.launcher {
             let (reason, remedy) = (Self::PLACE, Self::REMEDY);
-            self.ledger.whole(launcher.span, Outcome::Approximate, reason, remedy);
+            self.now.ledger.whole(launcher.span, Outcome::Approximate, reason, remedy);
         }
         let found = match &body.details {
             Details::Email { .. } => self.email(body),
@@ -74,7 +74,7 @@ impl Printer<'_> {
             Details::Other => {
                 let reason = format!("Databricks has no task for `{}` actions", body.kind);
                 let remedy = "write a task for it, and use it in place of the one that fails";
-                self.ledger.whole(body.span, Outcome::None, &reason, remedy);
+                self.now.ledger.whole(body.span, Outcome::None, &reason, remedy);
                 self.lack = Some(reason);
                 None
             }
@@ -85,7 +85,7 @@ impl Printer<'_> {
             (_, why) => {
                 let why = why.unwrap_or_else(|| format!("the action is a `{}`", body.kind));
                 let reason = format!("its action is not converted: {why}");
-                self.ledger.rest(body.span, Outcome::None, &reason, "");
+                self.now.ledger.rest(body.span, Outcome::None, &reason, "");
                 return Err(why);
             }
         };
@@ -108,7 +108,7 @@ impl Printer<'_> {
         if bytes > MOST_PARAMETERS {
             let reason = "the parameters of a task take at most 10,000 bytes";
             let remedy = "put the arguments into a file that the program reads";
-            self.ledger.claim(body.tag, Outcome::None, reason, remedy);
+            self.now.ledger.claim(body.tag, Outcome::None, reason, remedy);
             self.lack.get_or_insert_with(|| reason.to_owned());
         }
         Some(program("run", &words))
@@ -123,7 +123,7 @@ impl Printer<'_> {
                 false => READ,
             };
             let remedy = "let the program read it from a secret scope or a file";
-            self.ledger.claim(scalar.span(), Outcome::None, reason, remedy);
+            self.now.ledger.claim(scalar.span(), Outcome::None, reason, remedy);
             self.lack.get_or_insert_with(|| reason.to_owned());
         }
         said
@@ -138,7 +138,7 @@ impl Printer<'_> {
         let name = path.rsplit('/').next().unwrap_or_default().to_owned();
         if name.is_empty() || name.contains(['$', '{', '}']) {
             let reason = "the name of the file is only known at run time";
-            self.ledger.claim(scalar.span(), Outcome::None, reason, "write the name itself");
+            self.now.ledger.claim(scalar.span(), Outcome::None, reason, "write the name itself");
             self.lack = Some(reason.to_owned());
             return None;
         }
@@ -155,11 +155,16 @@ impl Printer<'_> {
         }
         for property in &body.configuration {
             let remedy = "if it is still needed, set it in `spark_conf` of the cluster";
-            self.ledger.whole(property.span, Outcome::None, "it is not set for the task", remedy);
+            self.now.ledger.whole(
+                property.span,
+                Outcome::None,
+                "it is not set for the task",
+                remedy,
+            );
         }
         for scalar in body.files.iter().chain(&body.archives).chain(&body.job_xml) {
             let remedy = "put the file into a volume, and read it from there";
-            self.ledger.claim(
+            self.now.ledger.claim(
                 scalar.span(),
                 Outcome::None,
                 "files are not placed next to it",
@@ -169,7 +174,7 @@ impl Printer<'_> {
         for operation in &body.prepare {
             if let Some(span) = self.span_of(operation) {
                 let remedy = "begin with a task that does it";
-                self.ledger.whole(
+                self.now.ledger.whole(
                     span,
                     Outcome::None,
                     "a task has no counterpart of <prepare>",
@@ -192,7 +197,7 @@ impl Printer<'_> {
         if let Some(opts) = spark_opts {
             let reason = "a job cluster has no options of spark-submit";
             let remedy = "set `spark_conf`, `num_workers` and `libraries` of the job's cluster";
-            self.ledger.claim(opts.span(), Outcome::None, reason, remedy);
+            self.now.ledger.claim(opts.span(), Outcome::None, reason, remedy);
         }
         let file = self.artifact(jar.as_deref()?, "artifacts")?;
         let words: Vec<String> = arguments.iter().map(|word| self.field(word)).collect();
@@ -238,7 +243,12 @@ impl Printer<'_> {
         }
         for argument in arguments {
             let reason = "a warehouse has no options of Hive";
-            self.ledger.claim(argument.span(), Outcome::None, reason, "write them into the script");
+            self.now.ledger.claim(
+                argument.span(),
+                Outcome::None,
+                reason,
+                "write them into the script",
+            );
         }
         let file = self.artifact(script.as_deref()?, "scripts")?;
         let mut pairs: Vec<(String, Yaml)> = Vec::new();
@@ -277,7 +287,7 @@ impl Printer<'_> {
         });
         if let Some(files) = attachment {
             let reason = "files on the cluster are not attached";
-            self.ledger.claim(files.span(), Outcome::None, reason, "send a link instead");
+            self.now.ledger.claim(files.span(), Outcome::None, reason, "send a link instead");
         }
         let reason = "a program on the driver sends it by SMTP, without authentication";
         self.differs(body.tag, reason, "give the variables `smtp_host` and `mail_from`");
@@ -306,13 +316,13 @@ impl Printer<'_> {
         if known.as_deref() == Some(self.given.name) {
             let reason = "a job of Databricks cannot start itself";
             let remedy = "use a `for_each_task` that runs it for each value";
-            self.ledger.claim(path.span(), Outcome::None, reason, remedy);
+            self.now.ledger.claim(path.span(), Outcome::None, reason, remedy);
             self.lack = Some(reason.to_owned());
             return None;
         }
         let name = known.clone().unwrap_or_else(|| {
             let properties = self.given.properties;
-            claims::unknown_start(&mut self.ledger, path, properties);
+            claims::unknown_start(&mut self.now.ledger, path, properties);
             claims::folder_of(said.known(), path, (properties, self.given.secrets))
         });
         let mut pairs: Vec<(String, String)> = Vec::new();
@@ -325,19 +335,19 @@ impl Printer<'_> {
             let Some((name, value)) = self.property(property) else { continue };
             let Some(name) = name.known().map(key) else {
                 let reason = "the name of the property is only known at run time";
-                self.ledger.claim(property.name.span(), Outcome::None, reason, "write it out");
+                self.now.ledger.claim(property.name.span(), Outcome::None, reason, "write it out");
                 continue;
             };
             let value = printed(&value);
             if is_hidden(&value) {
                 let reason = "a secret is not passed on";
                 let remedy = "the started job reads it from a scope of its own";
-                self.ledger.claim(property.span, Outcome::Approximate, reason, remedy);
+                self.now.ledger.claim(property.span, Outcome::Approximate, reason, remedy);
                 continue;
             }
             if is_for_programs(&value) {
                 let remedy = "set it as a default in the started job";
-                self.ledger.whole(property.span, Outcome::None, READ, remedy);
+                self.now.ledger.whole(property.span, Outcome::None, READ, remedy);
                 continue;
             }
             pairs.retain(|(other, _)| *other != name);
@@ -392,11 +402,11 @@ impl Printer<'_> {
             self.differs(cred.span(), super::CREDENTIALS.0, super::CREDENTIALS.1);
         }
         let Some(most) = &action.retry_max else { return map([]) };
-        let known = claims::retries(&mut self.ledger, action, self.given.properties);
+        let known = claims::retries(&mut self.now.ledger, action, self.given.properties);
         let Some((times, minutes)) = known else {
             self.lack = None;
             let reason = "the number of retries or the interval between them is not known";
-            self.ledger.claim(most.span(), Outcome::None, reason, "write `max_retries`");
+            self.now.ledger.claim(most.span(), Outcome::None, reason, "write `max_retries`");
             return map([]);
         };
         let reason = "a server retries only some errors, but here every failure is retried";

@@ -23,7 +23,7 @@ const MOST: i64 = 1000;
 
 impl<'a> Coordinates<'a> for Printer<'a> {
     fn begin(&mut self, name: Option<&Scalar>) {
-        self.phase = Phase::CoordinatorActionStart;
+        self.now.phase = Phase::CoordinatorActionStart;
         if let Some(name) = name {
             let text = self.say(name);
             self.constants.insert("coord:name", text);
@@ -49,7 +49,7 @@ impl<'a> Coordinates<'a> for Printer<'a> {
                     let remedy = "run a backfill with `nominal_time` and `nominal_date`";
                     self.approximate(scalar.span(), differs.unwrap_or(reason), remedy);
                 }
-                Err(why) => self.ledger.claim(scalar.span(), Outcome::None, why, BY_HAND),
+                Err(why) => self.now.ledger.claim(scalar.span(), Outcome::None, why, BY_HAND),
             }
         }
         let bounds = [
@@ -86,10 +86,10 @@ impl<'a> Coordinates<'a> for Printer<'a> {
         for (name, scalar) in &coordinator.controls {
             let span = scalar.span();
             match (name.as_str(), controls.execution) {
-                ("timeout", _) if definition.inputs.is_empty() => self.ledger.exact(span),
+                ("timeout", _) if definition.inputs.is_empty() => self.now.ledger.exact(span),
                 ("timeout", _) => {
                     let reason = "the job does not wait for data";
-                    self.ledger.claim(
+                    self.now.ledger.claim(
                         span,
                         Outcome::None,
                         reason,
@@ -97,7 +97,7 @@ impl<'a> Coordinates<'a> for Printer<'a> {
                     );
                 }
                 ("concurrency", _) if (1..=MOST).contains(&controls.concurrency) => {
-                    self.ledger.exact(span);
+                    self.now.ledger.exact(span);
                 }
                 ("concurrency", _) => {
                     self.approximate(span, "a job has at most 1000 concurrent runs", "");
@@ -112,7 +112,7 @@ impl<'a> Coordinates<'a> for Printer<'a> {
                 }
                 ("execution", _) => {
                     let reason = "the queue starts the oldest run first";
-                    self.ledger.claim(
+                    self.now.ledger.claim(
                         span,
                         Outcome::None,
                         reason,
@@ -122,7 +122,7 @@ impl<'a> Coordinates<'a> for Printer<'a> {
                 _ => {
                     let reason = "Databricks creates each run when it is due, no matter how many are waiting";
                     let remedy = "if that matters, set `queue.enabled` to `false`";
-                    self.ledger.claim(span, Outcome::None, reason, remedy);
+                    self.now.ledger.claim(span, Outcome::None, reason, remedy);
                 }
             }
         }
@@ -130,24 +130,24 @@ impl<'a> Coordinates<'a> for Printer<'a> {
 
     /// Reports input and output data, whose only counterparts are triggers on tables and files.
     fn data(&mut self, coordinator: &Coordinator, definition: &Definition, files: &[String]) {
-        let Some(root) = self.tree.root() else { return };
+        let Some(root) = self.now.tree.root() else { return };
         for event in coordinator.inputs.iter().filter(|event| event.instances.is_empty()) {
-            self.ledger.exact(event.tag);
+            self.now.ledger.exact(event.tag);
         }
         let reason = "the job does not wait for instances of datasets, and its schedule is paused";
         let remedy =
             "set `trigger.file_arrival` on a volume, or begin with a task that checks for them";
         for name in ["datasets", "input-events", "input-logic"] {
             if let Some(element) = root.child(name) {
-                self.ledger.whole(element.span(), Outcome::None, reason, remedy);
+                self.now.ledger.whole(element.span(), Outcome::None, reason, remedy);
             }
         }
         if let Some(element) = root.child("output-events") {
             let reason = "instances of datasets are not computed";
             let remedy = "pass the paths as job parameters";
-            self.ledger.whole(element.span(), Outcome::None, reason, remedy);
+            self.now.ledger.whole(element.span(), Outcome::None, reason, remedy);
         }
-        missing::claim(&mut self.ledger, coordinator, definition, files);
+        missing::claim(&mut self.now.ledger, coordinator, definition, files);
     }
 
     fn agreement(&mut self, span: Span) {
@@ -158,7 +158,7 @@ impl<'a> Coordinates<'a> for Printer<'a> {
 impl<'a> Printer<'a> {
     /// Converts a coordinator. Returns the tasks that start its workflow if that is not available.
     pub(super) fn coordinator(&mut self, coordinated: Coordinated<'a>) -> Vec<Yaml> {
-        let tree = self.tree;
+        let tree = self.now.tree;
         coordinate(self, tree, coordinated);
         let coordinator = coordinated.analysis.coordinator();
         self.texts = configuration(self, tree, coordinator);
@@ -171,7 +171,7 @@ impl<'a> Printer<'a> {
     }
 
     fn approximate(&mut self, span: Span, reason: &str, remedy: &str) {
-        self.ledger.claim(span, Outcome::Approximate, reason, remedy);
+        self.now.ledger.claim(span, Outcome::Approximate, reason, remedy);
     }
 
     fn start_workflow(&mut self, coordinator: &Coordinator) -> Vec<Yaml> {
@@ -188,7 +188,7 @@ impl<'a> Printer<'a> {
         );
         let remedy =
             "convert the workflow together with its coordinator, or provide a job of that name";
-        self.ledger.claim(app.span(), Outcome::None, &reason, remedy);
+        self.now.ledger.claim(app.span(), Outcome::None, &reason, remedy);
         let texts = self.texts.iter().filter(|(_, text)| text.lacks.is_empty());
         let pairs = texts.map(|(name, text)| (super::key(name), printed(text)));
         let pairs = pairs.filter(|(_, value)| !super::actions::is_for_programs(value)).collect();

@@ -234,10 +234,10 @@ impl Printer<'_> {
         workflow: &Workflow,
         (depends, runs): (Vec<Depends>, Option<&'static str>),
     ) {
-        if let Some(element) = self.tree.element(workflow.node(id).element)
+        if let Some(element) = self.now.tree.element(workflow.node(id).element)
             && let Some(switch) = element.child("switch")
         {
-            self.ledger.exact(switch.name_span());
+            self.now.ledger.exact(switch.name_span());
         }
         let exits = workflow.exits(id);
         let cases: Vec<_> = exits.iter().filter(|exit| exit.target.given).zip(targets).collect();

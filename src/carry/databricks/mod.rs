@@ -9,18 +9,16 @@ mod coordinator;
 mod expression;
 mod graph;
 
-use super::airflow::site::Needs;
-use super::claims::WrittenSecrets;
-use super::ledger::{Ledger, Outcome};
+use super::ledger::Outcome;
+use super::now::Now;
 use super::reached::Reached;
-use super::said::{self, Kept, Reader, Says};
+use super::said::{self, Kept, Says};
 use super::yaml::{Yaml, map, named, text};
 use super::{Conversion, Given, Output, REFUSED, claims, model, shared};
 use crate::analysis::Analysis;
 use crate::ir::Scalar;
 use crate::source::Span;
 use crate::syntax::xml::Tree;
-use ankus_lang::el::Phase;
 use expression::{Names, TIMES, is_read, sheltered};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -35,12 +33,8 @@ const CREDENTIALS: (&str, &str) = (
 /// Prints one application.
 struct Printer<'a> {
     given: Given<'a>,
-    /// The ledger of the text that is printed now.
-    ledger: Ledger,
-    /// The secrets written in it.
-    written: WrittenSecrets,
-    tree: &'a Tree,
-    phase: Phase,
+    /// The text that is converted now.
+    now: Now<'a>,
     texts: BTreeMap<String, Text>,
     constants: BTreeMap<&'static str, Text>,
     used: RefCell<BTreeMap<String, String>>,
@@ -82,14 +76,9 @@ pub fn helpers() -> Vec<Output> {
 /// Converts an application.
 pub fn convert(given: Given<'_>) -> Conversion {
     let empty = Tree::parse("<none/>").0;
-    let first = given.coordinator.map(|one| one.analysis).or(given.analysis);
-    let tree = first.map_or(&empty, |analysis| analysis.tree());
     let mut printer = Printer {
         given,
-        ledger: Ledger::new(tree),
-        written: WrittenSecrets::beside(given.properties, given.secrets),
-        tree,
-        phase: Phase::Workflow,
+        now: Now::new(&given, &empty),
         texts: BTreeMap::new(),
         constants: BTreeMap::new(),
         used: RefCell::default(),
@@ -99,26 +88,18 @@ pub fn convert(given: Given<'_>) -> Conversion {
         elsewhere: BTreeSet::new(),
         settings: map([]),
     };
-    let mut entries = Vec::new();
     let mut tasks = None;
     if let Some(coordinator) = given.coordinator {
         tasks = Some(printer.coordinator(coordinator));
-        let listed = printer.ledger.entries(coordinator.analysis.source());
-        entries.extend(listed.into_iter().map(|entry| (coordinator.path.to_owned(), entry)));
+        printer.now.finish(coordinator.path, coordinator.analysis);
     }
     if let Some(analysis) = given.analysis {
-        printer.ledger = Ledger::new(analysis.tree());
-        printer.written = std::mem::take(&mut printer.written).with(analysis, given.secrets);
-        printer.tree = analysis.tree();
-        printer.phase = Phase::Workflow;
+        printer.now.turn_to(analysis);
         tasks = printer.workflow(analysis);
-        let listed = printer.ledger.entries(analysis.source());
-        entries.extend(listed.into_iter().map(|entry| (given.path.to_owned(), entry)));
+        printer.now.finish(given.path, analysis);
     }
     let outputs = tasks.map(|tasks| printer.output(tasks)).into_iter().collect();
-    let path = given.coordinator.map_or(given.path, |coordinator| coordinator.path);
-    let (path, name) = (path.to_owned(), given.name.to_owned());
-    Conversion { path, name, outputs, entries, needs: Needs::default(), unset: Vec::new() }
+    printer.now.conversion(&given, outputs)
 }
 
 impl<'a> Says<'a> for Printer<'a> {
@@ -126,19 +107,8 @@ impl<'a> Says<'a> for Printer<'a> {
     const LEFT_OUT: &'static str = "read it from a secret scope";
     const LACKING: &'static str = "rewrite the expression: as converted, its task fails";
 
-    fn reader(&self) -> Reader<'a> {
-        let Given { secrets, properties, dialect, .. } = self.given;
-        let coordinator = self.given.coordinator.as_ref();
-        let unscheduled = coordinator.and_then(|coordinator| coordinator.definition.err());
-        Reader { secrets, properties, dialect, phase: self.phase, unscheduled }
-    }
-
-    fn written(&mut self) -> &mut WrittenSecrets {
-        &mut self.written
-    }
-
-    fn claims(&mut self) -> &mut Ledger {
-        &mut self.ledger
+    fn now(&mut self) -> &mut Now<'a> {
+        &mut self.now
     }
 
     fn shown(&mut self, source: &str) -> Text {
@@ -182,7 +152,7 @@ impl<'a> Printer<'a> {
 
     fn names<T>(&self, ask: impl FnOnce(&Names<'_>, ankus_lang::el::Dialect) -> T) -> T {
         let names = Names {
-            phase: self.phase,
+            phase: self.now.phase,
             texts: &self.texts,
             constants: &self.constants,
             used: &self.used,
@@ -233,13 +203,13 @@ impl<'a> Printer<'a> {
         let tasks = model::tasks(flow);
         if let Some(why) = tasks.broken {
             let reason = format!("{REFUSED}workflow: {why}");
-            if let Some(root) = self.tree.root() {
-                self.ledger.whole(root.span(), Outcome::None, &reason, "mend it first");
+            if let Some(root) = self.now.tree.root() {
+                self.now.ledger.whole(root.span(), Outcome::None, &reason, "mend it first");
             }
             return None;
         }
         let defaults = (self.given.properties, claims::Defaults::AsWritten);
-        claims::flow(&mut self.ledger, analysis, CREDENTIALS, defaults, self.given.around);
+        claims::flow(&mut self.now.ledger, analysis, CREDENTIALS, defaults, self.given.around);
         let workflow = flow.workflow;
         let slas = workflow.actions().filter_map(|(_, _, action)| action.sla.as_deref());
         for sla in slas.chain(&workflow.sla) {
@@ -249,12 +219,12 @@ impl<'a> Printer<'a> {
             let reason =
                 "if one path fails, the run fails, but only when the other paths have ended";
             let remedy = "if that takes too long, cancel the run by hand";
-            self.ledger.claim(workflow.node(*fork).tag, Outcome::Approximate, reason, remedy);
+            self.now.ledger.claim(workflow.node(*fork).tag, Outcome::Approximate, reason, remedy);
         }
         for join in &tasks.meeting {
             let reason = "skipped tasks count as done: if a decision on a path ends the run, tasks after the join may run before the run fails";
             let remedy = "if that matters, check the decision again in a condition after the join";
-            self.ledger.claim(workflow.node(*join).tag, Outcome::Approximate, reason, remedy);
+            self.now.ledger.claim(workflow.node(*join).tag, Outcome::Approximate, reason, remedy);
         }
         Some(self.graph(workflow, &tasks))
     }
@@ -263,7 +233,7 @@ impl<'a> Printer<'a> {
     fn sla(&mut self, span: Span) {
         let reason = "a job has no SLAs";
         let remedy = "set `health.rules` on `RUN_DURATION_SECONDS`, and `email_notifications`";
-        self.ledger.whole(span, Outcome::None, reason, remedy);
+        self.now.ledger.whole(span, Outcome::None, reason, remedy);
     }
 
     fn parameters(&self, shown: &str) -> Vec<Yaml> {

@@ -21,7 +21,7 @@ impl Commands for Printer<'_> {
         "run the flow on a machine with its tools and the configuration of the cluster";
 
     fn ledger(&mut self) -> &mut Ledger {
-        &mut self.ledger
+        &mut self.now.ledger
     }
 
     fn say(&mut self, scalar: &Scalar) -> Text {
@@ -41,7 +41,7 @@ impl Commands for Printer<'_> {
     }
 
     fn span_of(&self, operation: &FileOperation) -> Option<Span> {
-        Some(self.tree.element(operation.element)?.span())
+        Some(self.now.tree.element(operation.element)?.span())
     }
 }
 
@@ -61,10 +61,10 @@ impl Printer<'_> {
     ) -> (String, Retries) {
         let retries = self.retries(action);
         let Some(body) = body else { return ("        pass\n".to_owned(), retries) };
-        self.ledger.exact(body.tag);
+        self.now.ledger.exact(body.tag);
         if let Some(launcher) = &body.launcher {
             let (reason, remedy) = (Self::PLACE, Self::REMEDY);
-            self.ledger.whole(launcher.span, Outcome::Approximate, reason, remedy);
+            self.now.ledger.whole(launcher.span, Outcome::Approximate, reason, remedy);
         }
         let found = match &body.details {
             Details::Email { .. } => Some(self.email(body)),
@@ -72,7 +72,7 @@ impl Printer<'_> {
             Details::Other => {
                 let reason = format!("there is no program for `{}` actions", body.kind);
                 let remedy = "write the body of its function";
-                self.ledger.whole(body.span, Outcome::None, &reason, remedy);
+                self.now.ledger.whole(body.span, Outcome::None, &reason, remedy);
                 self.lack = Some(reason);
                 None
             }
@@ -99,7 +99,7 @@ impl Printer<'_> {
         let mut arguments = vec![(String::new(), Value::List(words))];
         if let Some(span) = body.capture_output {
             if command.before.is_empty() {
-                self.ledger.exact(span);
+                self.now.ledger.exact(span);
             } else {
                 let reason = "the output of the commands before the program is captured as well";
                 self.differs(span, reason, "");
@@ -159,14 +159,14 @@ impl Printer<'_> {
                 let text = self.say(path);
                 name = known.unwrap_or_else(|| {
                     let properties = self.given.properties;
-                    claims::unknown_start(&mut self.ledger, path, properties);
+                    claims::unknown_start(&mut self.now.ledger, path, properties);
                     claims::folder_of(text.known(), path, (properties, self.given.secrets))
                 });
                 // An expression in the path does not count as missing: the name is known, or reported as unknown.
                 self.lack = None;
             }
             if let Some(span) = propagate_configuration {
-                self.ledger.exact(*span);
+                self.now.ledger.exact(*span);
                 params.push((String::new(), Value::code("run.params")));
                 // The properties that a coordinator sets for its workflow are not parameters of the run.
                 let secrets = self.given.secrets;
@@ -182,7 +182,7 @@ impl Printer<'_> {
             let Some((key, value)) = self.property(property) else { continue };
             let Some(key) = key.known() else {
                 let reason = "the name of the property is only known at run time";
-                self.ledger.claim(property.name.span(), Outcome::None, reason, "write it out");
+                self.now.ledger.claim(property.name.span(), Outcome::None, reason, "write it out");
                 continue;
             };
             params.retain(|(known, _)| known != key);
@@ -201,11 +201,11 @@ impl Printer<'_> {
             self.differs(cred.span(), super::CREDENTIALS.0, super::CREDENTIALS.1);
         }
         let Some(most) = action.retry_max.as_ref() else { return found };
-        let known = claims::retries(&mut self.ledger, action, self.given.properties);
+        let known = claims::retries(&mut self.now.ledger, action, self.given.properties);
         let Some((times, minutes)) = known else {
             self.lack = None;
             let reason = "the number of retries or the interval between them is not known";
-            self.ledger.claim(most.span(), Outcome::None, reason, "write `retries` by hand");
+            self.now.ledger.claim(most.span(), Outcome::None, reason, "write `retries` by hand");
             return found;
         };
         let reason = "a server retries only some errors, but here every failure is retried";

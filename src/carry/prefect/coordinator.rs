@@ -27,7 +27,7 @@ struct Times {
 
 impl<'a> Coordinates<'a> for Printer<'a> {
     fn begin(&mut self, name: Option<&Scalar>) {
-        self.phase = Phase::CoordinatorActionStart;
+        self.now.phase = Phase::CoordinatorActionStart;
         if let Some(name) = name {
             let text = self.say_code(name);
             self.constants.insert("coord:name", text);
@@ -42,8 +42,8 @@ impl<'a> Coordinates<'a> for Printer<'a> {
             Ok(found) => {
                 for span in &all {
                     match found.differs {
-                        Some(why) => self.ledger.claim(*span, Outcome::Approximate, why, ""),
-                        None => self.ledger.exact(*span),
+                        Some(why) => self.now.ledger.claim(*span, Outcome::Approximate, why, ""),
+                        None => self.now.ledger.exact(*span),
                     }
                 }
                 let name = flow_name(self.given.name);
@@ -54,7 +54,8 @@ impl<'a> Coordinates<'a> for Printer<'a> {
             }
             Err(why) => {
                 let remedy = "serve the flow with a schedule of your own";
-                all.iter().for_each(|span| self.ledger.claim(*span, Outcome::None, &why, remedy));
+                all.iter()
+                    .for_each(|span| self.now.ledger.claim(*span, Outcome::None, &why, remedy));
             }
         }
         let reason = "Prefect creates no runs for nominal times that have passed";
@@ -62,8 +63,8 @@ impl<'a> Coordinates<'a> for Printer<'a> {
         for (at, scalar) in ends.into_iter().enumerate() {
             let Some(scalar) = scalar else { continue };
             match at {
-                0 => self.ledger.claim(scalar.span(), Outcome::Approximate, reason, remedy),
-                _ => self.ledger.exact(scalar.span()),
+                0 => self.now.ledger.claim(scalar.span(), Outcome::Approximate, reason, remedy),
+                _ => self.now.ledger.exact(scalar.span()),
             }
         }
         let (start, end) = (definition.schedule.start, definition.schedule.end);
@@ -91,45 +92,45 @@ impl<'a> Coordinates<'a> for Printer<'a> {
             match name.as_str() {
                 "timeout" if waits => {
                     let reason = "it counts from when the run begins, and the run ends as failed";
-                    self.ledger.claim(span, Outcome::Approximate, reason, "");
+                    self.now.ledger.claim(span, Outcome::Approximate, reason, "");
                 }
                 "concurrency" | "throttle" if waits => {
                     let reason = "runs that wait for data count as active";
                     let remedy = "raise `limit` if data arrives late or out of order";
-                    self.ledger.claim(span, Outcome::Approximate, reason, remedy);
+                    self.now.ledger.claim(span, Outcome::Approximate, reason, remedy);
                 }
                 "execution" if controls.execution != Execution::Fifo => {
                     let reason = "Prefect starts every run that is due, the oldest first";
-                    self.ledger.claim(span, Outcome::None, reason, "pause the deployment");
+                    self.now.ledger.claim(span, Outcome::None, reason, "pause the deployment");
                 }
-                _ => self.ledger.exact(span),
+                _ => self.now.ledger.exact(span),
             }
         }
     }
 
     /// Adds datasets, the instances of a run, and the nodes that wait for them.
     fn data(&mut self, coordinator: &Coordinator, definition: &Definition, files: &[String]) {
-        let Some(root) = self.tree.root() else { return };
+        let Some(root) = self.now.tree.root() else { return };
         for name in ["datasets", "input-events", "output-events"] {
             if let Some(element) = root.child(name) {
-                self.ledger.whole(element.span(), Outcome::Exact, "", "");
+                self.now.ledger.whole(element.span(), Outcome::Exact, "", "");
             }
         }
-        missing::claim(&mut self.ledger, coordinator, definition, files);
+        missing::claim(&mut self.now.ledger, coordinator, definition, files);
         let logic =
             root.child("input-logic").and_then(|element| match logic(definition, &identifier) {
                 Ok(found) => {
                     if definition.logic.iter().flatten().any(|part| part.wait.is_some()) {
                         let reason = "`wait` counts from when the run begins";
-                        self.ledger.whole(element.span(), Outcome::Approximate, reason, "");
+                        self.now.ledger.whole(element.span(), Outcome::Approximate, reason, "");
                     } else {
-                        self.ledger.whole(element.span(), Outcome::Exact, "", "");
+                        self.now.ledger.whole(element.span(), Outcome::Exact, "", "");
                     }
                     Some(found)
                 }
                 Err(why) => {
                     let remedy = "runs wait for all inputs; write the logic by hand";
-                    self.ledger.whole(element.span(), Outcome::None, &why, remedy);
+                    self.now.ledger.whole(element.span(), Outcome::None, &why, remedy);
                     None
                 }
             });
@@ -139,7 +140,7 @@ impl<'a> Coordinates<'a> for Printer<'a> {
             {
                 let reason = "partitions in HCatalog are not checked";
                 let remedy = "query the metastore in the step that waits";
-                self.ledger.claim(template.span(), Outcome::None, reason, remedy);
+                self.now.ledger.claim(template.span(), Outcome::None, reason, remedy);
             }
         }
         let mut known = BTreeSet::new();
@@ -195,7 +196,7 @@ impl<'a> Coordinates<'a> for Printer<'a> {
 impl<'a> Printer<'a> {
     /// Converts a coordinator, and the start of its workflow if that is not available.
     pub(super) fn coordinator(&mut self, coordinated: Coordinated<'a>) {
-        let tree = self.tree;
+        let tree = self.now.tree;
         coordinate(self, tree, coordinated);
         let coordinator = coordinated.analysis.coordinator();
         let texts = configuration(self, tree, coordinator).into_iter();
@@ -236,12 +237,12 @@ impl<'a> Printer<'a> {
     }
 
     fn unknown_instance(&mut self, event: &DataEvent, why: &str) {
-        let Some(root) = self.tree.root() else { return };
+        let Some(root) = self.now.tree.root() else { return };
         let sections = ["input-events", "output-events"];
         if let Some(element) = claims::event(root, &sections, &event.name) {
             let remedy =
                 "write the instances into the file by hand: until then, what needs them fails";
-            self.ledger.whole(element.span(), Outcome::None, why, remedy);
+            self.now.ledger.whole(element.span(), Outcome::None, why, remedy);
         }
     }
 
@@ -260,7 +261,7 @@ impl<'a> Printer<'a> {
         );
         let remedy =
             "convert the workflow together with its coordinator, or provide a flow of that name";
-        self.ledger.claim(app.span(), Outcome::None, &reason, remedy);
+        self.now.ledger.claim(app.span(), Outcome::None, &reason, remedy);
         let mut params = vec![(String::new(), Value::code("run.params"))];
         for (name, text) in &self.texts {
             let text = super::python::expression(&neutral(text.clone()));

@@ -144,10 +144,10 @@ impl Printer<'_> {
         targets: &[TaskId],
         names: &[String],
     ) -> String {
-        if let Some(element) = self.tree.element(workflow.node(id).element)
+        if let Some(element) = self.now.tree.element(workflow.node(id).element)
             && let Some(switch) = element.child("switch")
         {
-            self.ledger.exact(switch.name_span());
+            self.now.ledger.exact(switch.name_span());
         }
         let mut out = String::new();
         let exits = workflow.exits(id);

@@ -12,18 +12,17 @@ mod python;
 
 use super::airflow::expression::{Names, Place, Text as Code};
 use super::airflow::python::{Value, identifier, transitions};
-use super::airflow::site::Needs;
-use super::claims::{WrittenSecrets, secret_name};
-use super::ledger::{Ledger, Outcome};
+use super::claims::secret_name;
+use super::ledger::Outcome;
+use super::now::Now;
 use super::places;
-use super::said::{self, Kept, Reader, Says};
+use super::said::{self, Kept, Says};
 use super::text::Text;
 use super::{Conversion, Given, Output, REFUSED, claims, model, shared};
 use crate::analysis::Analysis;
 use crate::ir::Scalar;
 use crate::source::Span;
 use crate::syntax::xml::Tree;
-use ankus_lang::el::Phase;
 use std::collections::{BTreeMap, BTreeSet};
 
 const CREDENTIALS: (&str, &str) = (
@@ -82,12 +81,8 @@ fn blocks(code: &str) -> BTreeSet<String> {
 /// Prints one application.
 struct Printer<'a> {
     given: Given<'a>,
-    /// The ledger of the text that is printed now.
-    ledger: Ledger,
-    /// The secrets written in it.
-    written: WrittenSecrets,
-    tree: &'a Tree,
-    phase: Phase,
+    /// The text that is converted now.
+    now: Now<'a>,
     texts: BTreeMap<String, Code>,
     constants: BTreeMap<&'static str, Code>,
     data: BTreeMap<String, String>,
@@ -112,14 +107,9 @@ struct Printer<'a> {
 /// Converts an application.
 pub fn convert(given: Given<'_>) -> Conversion {
     let empty = Tree::parse("<none/>").0;
-    let first = given.coordinator.map(|one| one.analysis).or(given.analysis);
-    let tree = first.map_or(&empty, |analysis| analysis.tree());
     let mut printer = Printer {
         given,
-        ledger: Ledger::new(tree),
-        written: WrittenSecrets::beside(given.properties, given.secrets),
-        tree,
-        phase: Phase::Workflow,
+        now: Now::new(&given, &empty),
         texts: BTreeMap::new(),
         constants: BTreeMap::new(),
         data: BTreeMap::new(),
@@ -132,27 +122,19 @@ pub fn convert(given: Given<'_>) -> Conversion {
         taken: [flow_name(given.name)].into(),
         serve: None,
     };
-    let mut entries = Vec::new();
     let mut is_made = false;
     if let Some(coordinator) = given.coordinator {
         printer.coordinator(coordinator);
         is_made = true;
-        let listed = printer.ledger.entries(coordinator.analysis.source());
-        entries.extend(listed.into_iter().map(|entry| (coordinator.path.to_owned(), entry)));
+        printer.now.finish(coordinator.path, coordinator.analysis);
     }
     if let Some(analysis) = given.analysis {
-        printer.ledger = Ledger::new(analysis.tree());
-        printer.written = std::mem::take(&mut printer.written).with(analysis, given.secrets);
-        printer.tree = analysis.tree();
-        printer.phase = Phase::Workflow;
+        printer.now.turn_to(analysis);
         is_made = printer.workflow(analysis);
-        let listed = printer.ledger.entries(analysis.source());
-        entries.extend(listed.into_iter().map(|entry| (given.path.to_owned(), entry)));
+        printer.now.finish(given.path, analysis);
     }
     let outputs = is_made.then(|| printer.output()).into_iter().collect();
-    let path = given.coordinator.map_or(given.path, |coordinator| coordinator.path);
-    let (path, name) = (path.to_owned(), given.name.to_owned());
-    Conversion { path, name, outputs, entries, needs: Needs::default(), unset: Vec::new() }
+    printer.now.conversion(&given, outputs)
 }
 
 /// Returns how a secret reaches a flow.
@@ -166,19 +148,8 @@ impl<'a> Says<'a> for Printer<'a> {
     const LEFT_OUT: &'static str = "read it from a Prefect Secret block";
     const LACKING: &'static str = "rewrite the expression: as converted, its step fails";
 
-    fn reader(&self) -> Reader<'a> {
-        let Given { secrets, properties, dialect, .. } = self.given;
-        let coordinator = self.given.coordinator.as_ref();
-        let unscheduled = coordinator.and_then(|coordinator| coordinator.definition.err());
-        Reader { secrets, properties, dialect, phase: self.phase, unscheduled }
-    }
-
-    fn written(&mut self) -> &mut WrittenSecrets {
-        &mut self.written
-    }
-
-    fn claims(&mut self) -> &mut Ledger {
-        &mut self.ledger
+    fn now(&mut self) -> &mut Now<'a> {
+        &mut self.now
     }
 
     fn shown(&mut self, source: &str) -> Code {
@@ -225,7 +196,7 @@ impl<'a> Printer<'a> {
         let is_secret = |name: &str| secrets.covers(name);
         let is_open = |name: &str| super::is_open(name, self.given.properties);
         let names = Names {
-            phase: self.phase,
+            phase: self.now.phase,
             texts: &self.texts,
             owner: self.given.name,
             is_secret: &is_secret,
@@ -258,13 +229,13 @@ impl<'a> Printer<'a> {
         let tasks = model::tasks(flow);
         if let Some(why) = tasks.broken {
             let reason = format!("{REFUSED}workflow: {why}");
-            if let Some(root) = self.tree.root() {
-                self.ledger.whole(root.span(), Outcome::None, &reason, "mend it first");
+            if let Some(root) = self.now.tree.root() {
+                self.now.ledger.whole(root.span(), Outcome::None, &reason, "mend it first");
             }
             return false;
         }
         let defaults = (self.given.properties, claims::Defaults::FilledIn);
-        claims::flow(&mut self.ledger, analysis, CREDENTIALS, defaults, self.given.around);
+        claims::flow(&mut self.now.ledger, analysis, CREDENTIALS, defaults, self.given.around);
         let workflow = flow.workflow;
         let slas = workflow.actions().filter_map(|(_, _, action)| action.sla.as_deref());
         for sla in slas.chain(&workflow.sla) {
@@ -279,11 +250,11 @@ impl<'a> Printer<'a> {
     fn sla(&mut self, span: Span) {
         let reason = "a flow has no SLAs";
         let remedy = "create a Prefect automation that watches how long it runs";
-        self.ledger.whole(span, Outcome::None, reason, remedy);
+        self.now.ledger.whole(span, Outcome::None, reason, remedy);
     }
 
     /// Returns the file.
-    fn output(self) -> Output {
+    fn output(&self) -> Output {
         let name = flow_name(self.given.name);
         let from = self.given.coordinator.map_or(self.given.path, |coordinator| coordinator.path);
         let from: String =

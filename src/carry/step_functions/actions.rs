@@ -27,7 +27,7 @@ impl Commands for Printer<'_> {
     const REMEDY: &'static str = CLIENT;
 
     fn ledger(&mut self) -> &mut Ledger {
-        &mut self.ledger
+        &mut self.now.ledger
     }
 
     fn say(&mut self, scalar: &Scalar) -> Text {
@@ -47,7 +47,7 @@ impl Commands for Printer<'_> {
     }
 
     fn span_of(&self, operation: &FileOperation) -> Option<Span> {
-        Some(self.tree.element(operation.element)?.span())
+        Some(self.now.tree.element(operation.element)?.span())
     }
 }
 
@@ -76,9 +76,9 @@ impl Printer<'_> {
 
     /// Returns the state for an action, without its transitions; none if the action cannot be converted.
     pub(super) fn action(&mut self, name: &str, body: &Body) -> Option<Value> {
-        self.ledger.exact(body.tag);
+        self.now.ledger.exact(body.tag);
         if let Some(launcher) = &body.launcher {
-            self.ledger.whole(launcher.span, Outcome::Approximate, CLUSTER, CLIENT);
+            self.now.ledger.whole(launcher.span, Outcome::Approximate, CLUSTER, CLIENT);
         }
         match &body.details {
             Details::Email { .. } => return Some(self.email(body)),
@@ -86,7 +86,7 @@ impl Printer<'_> {
             Details::Other => {
                 let reason = format!("no service of Step Functions does what `{}` does", body.kind);
                 let remedy = "write a task for it, and put it in the place of the failing state";
-                self.ledger.whole(body.span, Outcome::None, &reason, remedy);
+                self.now.ledger.whole(body.span, Outcome::None, &reason, remedy);
                 return None;
             }
             _ => {}
@@ -94,13 +94,13 @@ impl Printer<'_> {
         if let Some(span) = body.capture_output {
             let reason = "the output of a cluster step is not returned to the state machine";
             let remedy = "write it to S3, and read it with `s3:getObject`";
-            self.ledger.claim(span, Outcome::None, reason, remedy);
+            self.now.ledger.claim(span, Outcome::None, reason, remedy);
         }
         let command = self.command_of(body)?;
         if command.length("; ") > LONGEST_STEP {
             let reason = "the arguments of an EMR step take at most 10,240 characters";
             let remedy = "put the arguments into a file that the program reads";
-            self.ledger.claim(body.tag, Outcome::None, reason, remedy);
+            self.now.ledger.claim(body.tag, Outcome::None, reason, remedy);
         }
         Some(self.step(name, &command))
     }
@@ -132,7 +132,7 @@ impl Printer<'_> {
         let words = words.as_ref().map(|text| self.say(text).field()).unwrap_or_default();
         if let Some(files) = attachment {
             let reason = "files on the cluster are not attached";
-            self.ledger.claim(files.span(), Outcome::None, reason, "send a link instead");
+            self.now.ledger.claim(files.span(), Outcome::None, reason, "send a link instead");
         }
         let reason = "Amazon SES sends it, from an address that has to be verified";
         self.differs(body.tag, reason, "set the parameter `MailFrom` to the address");
@@ -160,7 +160,7 @@ impl Printer<'_> {
                 let text = self.say(path);
                 machine = known.unwrap_or_else(|| {
                     let properties = self.given.properties;
-                    claims::unknown_start(&mut self.ledger, path, properties);
+                    claims::unknown_start(&mut self.now.ledger, path, properties);
                     claims::folder_of(text.known(), path, (properties, self.given.secrets))
                 });
             }
@@ -191,7 +191,12 @@ impl Printer<'_> {
                     name.known().map_or_else(|| property.name.as_str().to_owned(), str::to_owned);
                 if name.contains("${") {
                     let reason = "the name of the property is only known at run time";
-                    self.ledger.claim(property.name.span(), Outcome::None, reason, "write it out");
+                    self.now.ledger.claim(
+                        property.name.span(),
+                        Outcome::None,
+                        reason,
+                        "write it out",
+                    );
                 }
                 input.insert(name, json!(value.field()));
             }

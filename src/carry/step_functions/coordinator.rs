@@ -24,7 +24,7 @@ pub(super) const PASSED_OVER: &str = "Passed over";
 
 impl<'a> Coordinates<'a> for Printer<'a> {
     fn begin(&mut self, name: Option<&Scalar>) {
-        self.phase = Phase::CoordinatorActionStart;
+        self.now.phase = Phase::CoordinatorActionStart;
         if let Some(name) = name {
             let text = self.say(name);
             self.constants.insert("coord:name", text);
@@ -41,12 +41,12 @@ impl<'a> Coordinates<'a> for Printer<'a> {
                 Ok(_) => {
                     let reason = "EventBridge starts no runs for nominal times before the schedule was created";
                     let remedy = "start an execution for each of them, with its `nominalTime`";
-                    self.ledger.claim(span, Outcome::Approximate, reason, remedy);
+                    self.now.ledger.claim(span, Outcome::Approximate, reason, remedy);
                 }
                 Err(why) => {
                     let remedy =
                         "start executions by an external scheduler that passes `nominalTime`";
-                    self.ledger.claim(span, Outcome::None, why, remedy);
+                    self.now.ledger.claim(span, Outcome::None, why, remedy);
                 }
             }
         }
@@ -70,7 +70,7 @@ impl<'a> Coordinates<'a> for Printer<'a> {
         for (name, scalar) in &coordinator.controls {
             let span = scalar.span();
             match name.as_str() {
-                "timeout" if definition.inputs.is_empty() => self.ledger.exact(span),
+                "timeout" if definition.inputs.is_empty() => self.now.ledger.exact(span),
                 "timeout" => {
                     let reason = "it counts from when the state is entered, and the run ends as failed, not as timed out";
                     self.differs(span, reason, "");
@@ -82,12 +82,12 @@ impl<'a> Coordinates<'a> for Printer<'a> {
                 "execution" if execution == Execution::Fifo => {
                     let reason =
                         "executions begin when they are scheduled, and none waits for another";
-                    self.ledger.claim(span, Outcome::None, reason, "");
+                    self.now.ledger.claim(span, Outcome::None, reason, "");
                 }
                 _ => {
                     let reason = "EventBridge starts each execution when it is due, no matter how many are running";
                     let remedy = "if that matters, count the running executions in a first state";
-                    self.ledger.claim(span, Outcome::None, reason, remedy);
+                    self.now.ledger.claim(span, Outcome::None, reason, remedy);
                 }
             }
         }
@@ -105,19 +105,19 @@ impl<'a> Coordinates<'a> for Printer<'a> {
     }
 
     fn data(&mut self, coordinator: &Coordinator, definition: &Definition, files: &[String]) {
-        let Some(root) = self.tree.root() else { return };
+        let Some(root) = self.now.tree.root() else { return };
         for name in ["datasets", "input-events", "output-events"] {
             if let Some(element) = root.child(name) {
-                self.ledger.whole(element.span(), Outcome::Exact, "", "");
+                self.now.ledger.whole(element.span(), Outcome::Exact, "", "");
             }
         }
-        missing::claim(&mut self.ledger, coordinator, definition, files);
+        missing::claim(&mut self.now.ledger, coordinator, definition, files);
         for event in coordinator.inputs.iter().filter(|event| event.instances.is_empty()) {
-            self.ledger.exact(event.tag);
+            self.now.ledger.exact(event.tag);
         }
         if let Some(logic) = root.child("input-logic") {
             let reason = "runs wait for all inputs, whatever the input logic says";
-            self.ledger.whole(
+            self.now.ledger.whole(
                 logic.span(),
                 Outcome::None,
                 reason,
@@ -139,7 +139,7 @@ impl<'a> Coordinates<'a> for Printer<'a> {
                 Err(why) => {
                     if let Some(element) = element {
                         let remedy = "write a Lambda function that finds the instances";
-                        self.ledger.whole(element.span(), Outcome::None, &why, remedy);
+                        self.now.ledger.whole(element.span(), Outcome::None, &why, remedy);
                     }
                     if place == "input-events" {
                         self.wait_for_unknown(&event.name, &why);
@@ -182,7 +182,7 @@ impl<'a> Coordinates<'a> for Printer<'a> {
 impl<'a> Printer<'a> {
     /// Converts a coordinator. Returns the states that start its workflow if that is not available.
     pub(super) fn coordinator(&mut self, coordinated: Coordinated<'a>) -> Machine {
-        let tree = self.tree;
+        let tree = self.now.tree;
         coordinate(self, tree, coordinated);
         let coordinator = coordinated.analysis.coordinator();
         self.texts = configuration(self, tree, coordinator);
@@ -241,7 +241,7 @@ impl<'a> Printer<'a> {
             "its workflow is not among the converted files, so that a state machine named `{name}` is started"
         );
         let remedy = "convert the workflow together with its coordinator, or provide a state machine of that name";
-        self.ledger.claim(app.span(), Outcome::None, &reason, remedy);
+        self.now.ledger.claim(app.span(), Outcome::None, &reason, remedy);
         let input: serde_json::Map<_, _> =
             self.texts.iter().map(|(name, text)| (name.clone(), json!(text.field()))).collect();
         let state = json!({

@@ -10,16 +10,15 @@ pub mod expression;
 mod states;
 mod template;
 
-use super::airflow::site::Needs;
-use super::claims::WrittenSecrets;
-use super::ledger::{Ledger, Outcome};
-use super::said::{self, Kept, Reader, Says};
+use super::ledger::Outcome;
+use super::now::Now;
+use super::said::{self, Kept, Says};
 use super::{Conversion, Given, Output, REFUSED, model, resolve, shared};
 use crate::analysis::Analysis;
 use crate::ir::Scalar;
 use crate::source::Span;
 use crate::syntax::xml::Tree;
-use ankus_lang::el::{Dialect, Phase};
+use ankus_lang::el::Dialect;
 use expression::{Names, Text, Used};
 use serde_json::{Map, Value, json};
 use states::Machine;
@@ -39,12 +38,8 @@ pub fn machine_name(name: &str) -> String {
 /// Prints one machine.
 struct Printer<'a> {
     given: Given<'a>,
-    /// The ledger of the text that is printed now.
-    ledger: Ledger,
-    /// The secrets written in it.
-    written: WrittenSecrets,
-    tree: &'a Tree,
-    phase: Phase,
+    /// The text that is converted now.
+    now: Now<'a>,
     texts: BTreeMap<String, Text>,
     constants: BTreeMap<&'static str, Text>,
     data: BTreeMap<String, String>,
@@ -72,18 +67,13 @@ struct Printer<'a> {
 /// Converts an application.
 pub fn convert(given: Given<'_>) -> Conversion {
     let empty = Tree::parse("<none/>").0;
-    let first = given.coordinator.map(|one| one.analysis).or(given.analysis);
-    let tree = first.map_or(&empty, |analysis| analysis.tree());
     let asks = |analysis: Option<&Analysis>, words: &[&str]| {
         let text = analysis.map_or("", |analysis| analysis.tree().text());
         words.iter().any(|word| text.contains(word))
     };
     let mut printer = Printer {
         given,
-        ledger: Ledger::new(tree),
-        written: WrittenSecrets::beside(given.properties, given.secrets),
-        tree,
-        phase: Phase::Workflow,
+        now: Now::new(&given, &empty),
         texts: BTreeMap::new(),
         constants: BTreeMap::new(),
         data: BTreeMap::new(),
@@ -99,26 +89,18 @@ pub fn convert(given: Given<'_>) -> Conversion {
         schedule: None,
     };
     printer.taken.insert("Parameters".to_owned());
-    let mut entries = Vec::new();
     let mut machine = Some(Machine::default());
     if let Some(coordinator) = given.coordinator {
         machine = Some(printer.coordinator(coordinator));
-        let listed = printer.ledger.entries(coordinator.analysis.source());
-        entries.extend(listed.into_iter().map(|entry| (coordinator.path.to_owned(), entry)));
+        printer.now.finish(coordinator.path, coordinator.analysis);
     }
     if let Some(analysis) = given.analysis {
-        printer.ledger = Ledger::new(analysis.tree());
-        printer.written = std::mem::take(&mut printer.written).with(analysis, given.secrets);
-        printer.tree = analysis.tree();
-        printer.phase = Phase::Workflow;
+        printer.now.turn_to(analysis);
         machine = printer.workflow(analysis);
-        let listed = printer.ledger.entries(analysis.source());
-        entries.extend(listed.into_iter().map(|entry| (given.path.to_owned(), entry)));
+        printer.now.finish(given.path, analysis);
     }
     let outputs = machine.map(|machine| printer.outputs(machine)).unwrap_or_default();
-    let path = given.coordinator.map_or(given.path, |coordinator| coordinator.path);
-    let (path, name) = (path.to_owned(), given.name.to_owned());
-    Conversion { path, name, outputs, entries, needs: Needs::default(), unset: Vec::new() }
+    printer.now.conversion(&given, outputs)
 }
 
 /// The reason reported for a secret: where it comes from.
@@ -132,19 +114,8 @@ impl<'a> Says<'a> for Printer<'a> {
     const LEFT_OUT: &'static str = "read it from Secrets Manager where it is needed";
     const LACKING: &'static str = "rewrite the expression: the state fails when it is entered";
 
-    fn reader(&self) -> Reader<'a> {
-        let Given { secrets, properties, dialect, .. } = self.given;
-        let coordinator = self.given.coordinator.as_ref();
-        let unscheduled = coordinator.and_then(|coordinator| coordinator.definition.err());
-        Reader { secrets, properties, dialect, phase: self.phase, unscheduled }
-    }
-
-    fn written(&mut self) -> &mut WrittenSecrets {
-        &mut self.written
-    }
-
-    fn claims(&mut self) -> &mut Ledger {
-        &mut self.ledger
+    fn now(&mut self) -> &mut Now<'a> {
+        &mut self.now
     }
 
     fn shown(&mut self, source: &str) -> Text {
@@ -181,7 +152,7 @@ impl<'a> Printer<'a> {
         let secrets = self.given.secrets;
         let given = |name: &str| properties.contains_key(name) && !secrets.covers(name);
         let names = Names {
-            phase: self.phase,
+            phase: self.now.phase,
             texts: &self.texts,
             constants: &self.constants,
             data: &self.data,
@@ -239,7 +210,7 @@ impl<'a> Printer<'a> {
             let reason = "a failure stops the other branches, but steps that are already running may continue to their end";
             let remedy = "allow the role of the state machine to cancel steps";
             let tag = flow.workflow.node(*fork).tag;
-            self.ledger.claim(tag, Outcome::Approximate, reason, remedy);
+            self.now.ledger.claim(tag, Outcome::Approximate, reason, remedy);
         }
         match self.region(flow, entry, None, 0) {
             Ok(machine) => Some(machine),
@@ -252,8 +223,8 @@ impl<'a> Printer<'a> {
     }
 
     fn refuse(&mut self, reason: &str, remedy: &str) {
-        if let Some(root) = self.tree.root() {
-            self.ledger.whole(root.span(), Outcome::None, reason, remedy);
+        if let Some(root) = self.now.tree.root() {
+            self.now.ledger.whole(root.span(), Outcome::None, reason, remedy);
         }
     }
 

@@ -239,10 +239,10 @@ impl<'a> Printer<'a> {
 
     fn choice(&mut self, region: &mut Region<'a>, id: NodeId) -> Result<Value, String> {
         let flow = region.flow;
-        if let Some(element) = self.tree.element(flow.workflow.node(id).element)
+        if let Some(element) = self.now.tree.element(flow.workflow.node(id).element)
             && let Some(switch) = element.child("switch")
         {
-            self.ledger.exact(switch.name_span());
+            self.now.ledger.exact(switch.name_span());
         }
         let exits: Vec<_> = flow.exits(id).collect();
         let (mut choices, mut default) = (Vec::new(), None);
@@ -325,10 +325,10 @@ impl<'a> Printer<'a> {
             self.differs(cred.span(), super::CREDENTIALS, super::ROLE);
         }
         let Some(most) = &action.retry_max else { return };
-        let known = claims::retries(&mut self.ledger, action, self.given.properties);
+        let known = claims::retries(&mut self.now.ledger, action, self.given.properties);
         let Some((times, minutes)) = known else {
             let reason = "the number of retries or the interval between them is not known";
-            self.ledger.claim(most.span(), Outcome::None, reason, "write a Retry");
+            self.now.ledger.claim(most.span(), Outcome::None, reason, "write a Retry");
             return;
         };
         let reason = "a server retries only some errors, but here every failure is retried";
@@ -353,7 +353,7 @@ impl<'a> Printer<'a> {
     pub(super) fn claim_flow(&mut self, analysis: &Analysis) {
         let defaults = (self.given.properties, claims::Defaults::AsWritten);
         let credentials = (super::CREDENTIALS, super::ROLE);
-        claims::flow(&mut self.ledger, analysis, credentials, defaults, self.given.around);
+        claims::flow(&mut self.now.ledger, analysis, credentials, defaults, self.given.around);
         let workflow = analysis.flow().workflow;
         let slas = workflow.actions().filter_map(|(_, _, action)| action.sla.as_deref());
         for sla in slas.chain(&workflow.sla) {
@@ -365,7 +365,7 @@ impl<'a> Printer<'a> {
     pub(super) fn sla(&mut self, span: crate::source::Span) {
         let reason = "Step Functions has no SLAs";
         let remedy = "set a CloudWatch alarm on the metrics of the state machine";
-        self.ledger.whole(span, Outcome::None, reason, remedy);
+        self.now.ledger.whole(span, Outcome::None, reason, remedy);
     }
 }
 
