@@ -5,8 +5,9 @@
 
 use super::airflow::launcher;
 use super::command_line::{Command, Word, named_file, one, options_of, words, words_of};
-use super::ledger::{Ledger, Outcome};
+use super::ledger::Outcome;
 use super::places::{self, Known};
+use super::said::{self, Says};
 use super::text::{self, Part, Text};
 use super::{Given, claims, options};
 use crate::ir::Scalar;
@@ -68,29 +69,37 @@ pub(super) fn spark_submit(body: &Body) -> &'static str {
 }
 
 /// A printer whose target runs commands.
-pub(super) trait Commands {
+pub(super) trait Commands<'a>: Says<'a> + Sized {
     /// The reason reported: how the environment of the command differs from that of a launcher.
     const PLACE: &'static str;
     /// The remedy reported with [`Commands::PLACE`].
     const REMEDY: &'static str;
 
-    /// Records what became of each part of the source.
-    fn ledger(&mut self) -> &mut Ledger;
+    /// The input of the conversion.
+    fn given(&self) -> Given<'a>;
+
+    /// Returns a text of the target as a text of commands.
+    fn neutral(text: Self::Text) -> Text;
 
     /// Compiles a text and claims it in the ledger according to the result.
-    fn say(&mut self, scalar: &Scalar) -> Text;
+    fn say(&mut self, scalar: &Scalar) -> Text {
+        Self::neutral(said::say(self, scalar))
+    }
 
     /// Compiles a text.
-    fn compile(&mut self, source: &str) -> Text;
+    fn compile(&mut self, source: &str) -> Text {
+        Self::neutral(self.shown(source))
+    }
 
     /// Returns the text that refers to a secret.
-    fn hide(&mut self, span: Span, name: &str) -> Text;
-
-    /// The input of the conversion.
-    fn given(&self) -> Given<'_>;
+    fn hide(&mut self, span: Span, name: &str) -> Text {
+        Self::neutral(said::hide(self, span, name))
+    }
 
     /// Returns the location of an operation of an `fs` action.
-    fn span_of(&self, operation: &FileOperation) -> Option<Span>;
+    fn span_of(&mut self, operation: &FileOperation) -> Option<Span> {
+        Some(self.now().tree.element(operation.element)?.span())
+    }
 
     /// Whether a property of this name is a secret.
     fn is_secret(&self, name: &str) -> bool {
@@ -119,7 +128,7 @@ pub(super) trait Commands {
     }
 
     fn differs(&mut self, span: Span, reason: &str, remedy: &str) {
-        self.ledger().claim(span, Outcome::Approximate, reason, remedy);
+        self.now().ledger.claim(span, Outcome::Approximate, reason, remedy);
     }
 
     fn word(&mut self, scalar: &Scalar) -> Word {
@@ -179,10 +188,10 @@ pub(super) trait Commands {
         {
             // That there is no launcher is reported for the action.
             if known.strip_prefix("oozie.launcher.").is_some_and(launcher::sets_place) {
-                self.ledger().whole(property.span, Outcome::Exact, "", "");
+                self.now().ledger.whole(property.span, Outcome::Exact, "", "");
                 return None;
             }
-            self.ledger().whole(property.span, Outcome::Approximate, Self::PLACE, Self::REMEDY);
+            self.now().ledger.whole(property.span, Outcome::Approximate, Self::PLACE, Self::REMEDY);
             return None;
         }
         let is_secret = name.known().is_some_and(|known| self.is_secret(known));
@@ -195,7 +204,7 @@ pub(super) trait Commands {
             None => Text::default(),
         };
         if let Some(description) = &property.description {
-            self.ledger().exact(description.span());
+            self.now().ledger.exact(description.span());
         }
         Some((name, value))
     }
@@ -206,7 +215,7 @@ pub(super) trait Commands {
             self.differs(scalar.span(), Self::PLACE, Self::REMEDY);
         }
         for property in &body.configuration {
-            self.ledger().whole(property.span, Outcome::Approximate, Self::PLACE, Self::REMEDY);
+            self.now().ledger.whole(property.span, Outcome::Approximate, Self::PLACE, Self::REMEDY);
         }
     }
 
@@ -282,7 +291,7 @@ pub(super) trait Commands {
 
     fn operation(&mut self, operation: &FileOperation, fs: &[Word], prepares: bool) -> Vec<Word> {
         if let Some(span) = self.span_of(operation) {
-            self.ledger().whole(span, Outcome::Exact, "", "");
+            self.now().ledger.whole(span, Outcome::Exact, "", "");
         }
         let mut out = fs.to_vec();
         let path = operation.path.as_ref().map(|path| self.say(path)).unwrap_or_default();
@@ -343,7 +352,7 @@ pub(super) trait Commands {
             }
             kind => {
                 let reason = format!("the tools of Hadoop have no `{kind}`");
-                self.ledger().claim(operation.tag, Outcome::None, &reason, "write it by hand");
+                self.now().ledger.claim(operation.tag, Outcome::None, &reason, "write it by hand");
                 return vec![one("false")];
             }
         }
@@ -361,7 +370,7 @@ pub(super) trait Commands {
                     fs.push(self.word(name_node));
                 }
                 for property in &body.configuration {
-                    self.ledger().whole(
+                    self.now().ledger.whole(
                         property.span,
                         Outcome::Approximate,
                         Self::PLACE,
@@ -445,7 +454,7 @@ pub(super) trait Commands {
             Details::MapReduce { config_class: Some(_), .. } => {
                 let reason = "`config-class` is not converted";
                 let remedy = "write the properties that it sets into the configuration";
-                self.ledger().whole(body.span, Outcome::None, reason, remedy);
+                self.now().ledger.whole(body.span, Outcome::None, reason, remedy);
                 return false;
             }
             Details::MapReduce { streaming, pipes, .. } => match streaming {

@@ -6,12 +6,11 @@
 use super::Printer;
 use super::expression::{Kind, Text};
 use crate::carry::commands::Commands;
-use crate::carry::ledger::{Ledger, Outcome};
+use crate::carry::ledger::Outcome;
 use crate::carry::yaml::{Yaml, map, named, text};
 use crate::carry::{Given, claims};
 use crate::ir::Scalar;
-use crate::ir::workflow::{Action, Body, Details, FileOperation};
-use crate::source::Span;
+use crate::ir::workflow::{Action, Body, Details};
 
 const MAIL: &str = "import smtplib, sys
 from email.message import EmailMessage
@@ -75,33 +74,17 @@ pub(super) fn kill() -> Yaml {
     named("kill").and("inputs", inputs).and("container", container)
 }
 
-impl Commands for Printer<'_> {
+impl<'a> Commands<'a> for Printer<'a> {
     const PLACE: &'static str = "there is no launcher job: the command runs in a container";
     const REMEDY: &'static str =
         "set `hadoop-image` to an image with its tools and the configuration of the cluster";
 
-    fn ledger(&mut self) -> &mut Ledger {
-        &mut self.now.ledger
-    }
-
-    fn say(&mut self, scalar: &Scalar) -> Text {
-        Printer::say(self, scalar)
-    }
-
-    fn compile(&mut self, source: &str) -> Text {
-        Printer::compile(self, source)
-    }
-
-    fn hide(&mut self, span: Span, name: &str) -> Text {
-        Printer::hide(self, span, name)
-    }
-
-    fn given(&self) -> Given<'_> {
+    fn given(&self) -> Given<'a> {
         self.given
     }
 
-    fn span_of(&self, operation: &FileOperation) -> Option<Span> {
-        Some(self.now.tree.element(operation.element)?.span())
+    fn neutral(text: Text) -> Text {
+        text
     }
 }
 

@@ -3,13 +3,12 @@
 use super::expression::{READ, is_sheltered, printed};
 use super::{Printer, key, program};
 use crate::carry::commands::Commands;
-use crate::carry::ledger::{Ledger, Outcome};
+use crate::carry::ledger::Outcome;
 use crate::carry::text::{Kind, Text};
 use crate::carry::yaml::{Yaml, map, text};
 use crate::carry::{Given, claims};
 use crate::ir::Scalar;
-use crate::ir::workflow::{Action, Body, Details, FileOperation};
-use crate::source::Span;
+use crate::ir::workflow::{Action, Body, Details};
 
 /// Maximum size of the parameters of a task as JSON, in bytes.
 const MOST_PARAMETERS: usize = 10_000;
@@ -26,34 +25,18 @@ pub(super) fn is_for_programs(text: &str) -> bool {
     is_hidden(text) || is_sheltered(text)
 }
 
-impl Commands for Printer<'_> {
+impl<'a> Commands<'a> for Printer<'a> {
     const PLACE: &'static str =
         "there is no launcher job: the command runs on the driver of the job's cluster";
     const REMEDY: &'static str =
         "install its tools and the configuration of the old cluster with an init script";
 
-    fn ledger(&mut self) -> &mut Ledger {
-        &mut self.now.ledger
-    }
-
-    fn say(&mut self, scalar: &Scalar) -> Text {
-        Printer::say(self, scalar)
-    }
-
-    fn compile(&mut self, source: &str) -> Text {
-        Printer::compile(self, source)
-    }
-
-    fn hide(&mut self, span: Span, name: &str) -> Text {
-        Printer::hide(self, span, name)
-    }
-
-    fn given(&self) -> Given<'_> {
+    fn given(&self) -> Given<'a> {
         self.given
     }
 
-    fn span_of(&self, operation: &FileOperation) -> Option<Span> {
-        Some(self.now.tree.element(operation.element)?.span())
+    fn neutral(text: Text) -> Text {
+        text
     }
 }
 

@@ -141,11 +141,6 @@ impl<'a> Printer<'a> {
         said::say(self, scalar)
     }
 
-    /// Returns the code for a text that as a whole is a secret of this name.
-    fn hide(&mut self, span: Span, name: &str) -> Text {
-        said::hide(self, span, name)
-    }
-
     fn judge(&mut self, span: Span, text: &Text) {
         said::judge(self, span, text);
     }

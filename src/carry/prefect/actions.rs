@@ -2,46 +2,29 @@
 //!
 //! An action with a command line is run on the machine of the flow, with the Hadoop tools that are installed there.
 
-use super::Printer;
 use super::flow::{Retries, not_carried};
 use super::python::{expression, laid_out, neutral};
+use super::{Code, Printer};
 use crate::carry::Given;
 use crate::carry::airflow::python::Value;
 use crate::carry::claims::{self, is_passed_on};
 use crate::carry::commands::Commands;
-use crate::carry::ledger::{Ledger, Outcome};
+use crate::carry::ledger::Outcome;
 use crate::carry::text::Text;
 use crate::ir::Scalar;
-use crate::ir::workflow::{Action, Body, Details, FileOperation};
-use crate::source::Span;
+use crate::ir::workflow::{Action, Body, Details};
 
-impl Commands for Printer<'_> {
+impl<'a> Commands<'a> for Printer<'a> {
     const PLACE: &'static str = "there is no launcher job: the program runs where the flow runs";
     const REMEDY: &'static str =
         "run the flow on a machine with its tools and the configuration of the cluster";
 
-    fn ledger(&mut self) -> &mut Ledger {
-        &mut self.now.ledger
-    }
-
-    fn say(&mut self, scalar: &Scalar) -> Text {
-        Printer::say(self, scalar)
-    }
-
-    fn compile(&mut self, source: &str) -> Text {
-        neutral(self.code(source))
-    }
-
-    fn hide(&mut self, span: Span, name: &str) -> Text {
-        neutral(self.hidden(span, name))
-    }
-
-    fn given(&self) -> Given<'_> {
+    fn given(&self) -> Given<'a> {
         self.given
     }
 
-    fn span_of(&self, operation: &FileOperation) -> Option<Span> {
-        Some(self.now.tree.element(operation.element)?.span())
+    fn neutral(text: Code) -> Text {
+        neutral(text)
     }
 }
 

@@ -182,11 +182,6 @@ impl<'a> Printer<'a> {
         said::say(self, scalar)
     }
 
-    /// Returns the code for a text that as a whole is a secret of this name.
-    fn hidden(&mut self, span: Span, name: &str) -> Code {
-        said::hide(self, span, name)
-    }
-
     fn judge(&mut self, span: Span, text: &Code) {
         said::judge(self, span, text);
     }

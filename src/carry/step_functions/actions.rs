@@ -9,10 +9,8 @@ use crate::carry::Given;
 use crate::carry::claims::{self, is_passed_on};
 use crate::carry::command_line::Command;
 use crate::carry::commands::Commands;
-use crate::carry::ledger::{Ledger, Outcome};
-use crate::ir::Scalar;
-use crate::ir::workflow::{Body, Details, FileOperation};
-use crate::source::Span;
+use crate::carry::ledger::Outcome;
+use crate::ir::workflow::{Body, Details};
 use serde_json::{Value, json};
 
 const CLUSTER: &str =
@@ -22,32 +20,16 @@ const CLIENT: &str = "install what it needs there by a bootstrap action";
 /// The service integration that starts a step and waits for its end.
 pub(super) const ADD_STEP: &str = "arn:aws:states:::elasticmapreduce:addStep.sync";
 
-impl Commands for Printer<'_> {
+impl<'a> Commands<'a> for Printer<'a> {
     const PLACE: &'static str = CLUSTER;
     const REMEDY: &'static str = CLIENT;
 
-    fn ledger(&mut self) -> &mut Ledger {
-        &mut self.now.ledger
-    }
-
-    fn say(&mut self, scalar: &Scalar) -> Text {
-        Printer::say(self, scalar)
-    }
-
-    fn compile(&mut self, source: &str) -> Text {
-        Printer::compile(self, source)
-    }
-
-    fn hide(&mut self, span: Span, name: &str) -> Text {
-        Printer::hide(self, span, name)
-    }
-
-    fn given(&self) -> Given<'_> {
+    fn given(&self) -> Given<'a> {
         self.given
     }
 
-    fn span_of(&self, operation: &FileOperation) -> Option<Span> {
-        Some(self.now.tree.element(operation.element)?.span())
+    fn neutral(text: Text) -> Text {
+        text
     }
 }
 
