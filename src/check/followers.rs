@@ -54,13 +54,15 @@ impl Which {
 }
 
 /// The rule of the cause, which of its findings, the rule of the consequence, and the reach.
-const FOLLOWERS: [(&str, Which, &str, Reach); 119] = [
+const FOLLOWERS: [(&str, Which, &str, Reach); 121] = [
     ("end-inside-fork", Any, "unreachable-node", Whole),
     ("action-data-unknown-key", Any, "captured-key-misspelt", Same),
     ("missing-element", Lacks("switch", "default"), "unreachable-node", Whole),
     ("property-unresolved-reference", Is(Fault::OtherKey), "undefined-variable", Whole),
     ("xml-not-well-formed", Any, "spark-class-missing", Within("spark")),
     ("duplicate-single-element", Any, "missing-element", Same),
+    ("fs-path-relative", Any, "malformed-uri", Same),
+    ("fs-path-without-scheme", Any, "malformed-uri", Same),
     ("job-xml-unreadable", Is(Fault::NoDefaults), "system-libpath-off", Whole),
     ("kill-after-success", Any, "unreachable-node", Whole),
     ("configuration-value-empty", Is(Fault::NoName), "subworkflow-parameters-missing", Whole),

@@ -870,3 +870,23 @@ fn a_way_astray_and_what_it_misses_are_one_finding() {
     assert!(found.contains("[kill-after-success]"), "{found}");
     assert_eq!(found.lines().count(), 1, "{found}");
 }
+
+/// Such a path is relative, which an fs action never accepts.
+#[test]
+fn a_scheme_without_its_colon_is_one_finding() {
+    let tell = |node: &str| {
+        let body = format!(
+            "<action name='a'><fs>{node}\n<mkdir path='hdfs//nn:8020/out'/></fs>\n<ok to='end'/><error to='bad'/></action>"
+        );
+        told(&[("workflow.xml", &flow(&body))])
+    };
+    let found = tell("");
+    assert!(found.starts_with("workflow.xml:3:14: error: a colon is missing"), "{found}");
+    assert_eq!(found.lines().count(), 1, "{found}");
+    let found = tell("<name-node>${nameNode}</name-node>");
+    assert!(
+        found.contains("a colon is missing after the scheme `hdfs` [fs-path-relative]"),
+        "{found}"
+    );
+    assert_eq!(found.lines().count(), 1, "{found}");
+}

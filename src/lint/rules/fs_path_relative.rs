@@ -3,6 +3,7 @@
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::lint::facts::{default_name_node, is_open, operations};
 use crate::lint::paths;
+use crate::lint::rules::malformed_uri::{lacks_colon, without_colon};
 use crate::lint::{Facts, Rule};
 
 pub(super) static RULE: Rule = Rule {
@@ -36,6 +37,10 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 || word.starts_with("${")
                 || is_open(word)
             {
+                continue;
+            }
+            if let Some((range, scheme)) = without_colon(&value.text) {
+                out.push(lacks_colon(&RULE.kind, value.source(range), scheme));
                 continue;
             }
             let message =

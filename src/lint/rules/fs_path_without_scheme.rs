@@ -2,6 +2,7 @@
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::lint::facts::{default_name_node, operations};
+use crate::lint::rules::malformed_uri::{lacks_colon, without_colon};
 use crate::lint::{Facts, Rule};
 
 pub(super) static RULE: Rule = Rule {
@@ -34,6 +35,10 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             let first = word.split('/').next().unwrap_or_default();
             let is_plain = !word.is_empty() && !first.contains(['$', '#', ':', '@', '%']);
             if command == "target" || !is_plain {
+                continue;
+            }
+            if let Some((range, scheme)) = without_colon(&value.text) {
+                out.push(lacks_colon(&RULE.kind, value.source(range), scheme));
                 continue;
             }
             let message = format!("nothing says which file system `{word}` is on");

@@ -179,7 +179,7 @@ fn is_harmless(text: &str) -> bool {
 }
 
 /// Returns the scheme at the beginning of a text and the slashes after it, if no colon is between them.
-fn without_colon(text: &str) -> Option<(std::ops::Range<usize>, &str)> {
+pub(super) fn without_colon(text: &str) -> Option<(std::ops::Range<usize>, &str)> {
     let start = text.len() - text.trim_start().len();
     let at = memchr::memmem::find(text.as_bytes(), b"//")?;
     let scheme = text.get(start..at).filter(|scheme| MEANT.contains(scheme))?;
@@ -188,8 +188,13 @@ fn without_colon(text: &str) -> Option<(std::ops::Range<usize>, &str)> {
 }
 
 fn of_colon(span: Span, scheme: &str) -> Diagnostic {
+    lacks_colon(&RULE.kind, span, scheme).likely()
+}
+
+/// Returns the finding of a rule about a scheme that is not followed by a colon.
+pub(super) fn lacks_colon(kind: &'static Kind, span: Span, scheme: &str) -> Diagnostic {
     let message = format!("a colon is missing after the scheme `{scheme}`");
-    Diagnostic::new(&RULE.kind, span, message).likely().did_you_mean(format!("{scheme}://"))
+    Diagnostic::new(kind, span, message).did_you_mean(format!("{scheme}://"))
 }
 
 /// Returns the beginning of a JDBC URL with only one slash before its host. URLs of HiveServer2 are checked where they
