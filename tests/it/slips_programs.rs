@@ -236,3 +236,40 @@ fn options_are_checked_behind_the_name_of_the_program() {
         "workflow.xml:3:57: warning: Sqoop has no option `--target-dri`, and refuses it [misspelt-sqoop-option]\n"
     );
 }
+
+/// A server removes the quotes around a whole value of an option.
+#[test]
+fn spark_gets_values_without_their_quotes() {
+    let tell = |options: &str| {
+        let flow = format!(
+            "<workflow-app name='w' xmlns='uri:oozie:workflow:0.5'><start to='a'/><action name='a'>
+  <spark xmlns='uri:oozie:spark-action:0.2'><job-tracker>${{jobTracker}}</job-tracker><name-node>${{nameNode}}</name-node>
+  <master>yarn</master><mode>client</mode><name>n</name><class>a.Main</class><jar>hdfs://nn/a.jar</jar>
+  <spark-opts>{options}</spark-opts></spark><ok to='end'/><error to='bad'/></action>
+  <kill name='bad'><message>bad</message></kill><end name='end'/></workflow-app>"
+        );
+        told(&[("workflow.xml", &flow)])
+    };
+    let found = tell("--conf spark.dynamicAllocation.maxExecutors=\"8\" --executor-memory \"4G\"");
+    assert!(!found.contains("malformed-property-value"), "{found}");
+    let found = tell("--conf spark.dynamicAllocation.enabled=\"ture\" --executor-memory \"4X\"");
+    assert_eq!(found.matches("[malformed-property-value]").count(), 2, "{found}");
+}
+
+/// A line break is no separator, and neither is the `\` before it.
+#[test]
+fn a_command_on_several_lines_becomes_one_line() {
+    let flow = |command: &str| {
+        format!(
+            "<workflow-app name='w' xmlns='uri:oozie:workflow:0.5'><start to='a'/><action name='a'>
+  <sqoop xmlns='uri:oozie:sqoop-action:0.4'><job-tracker>rm</job-tracker><name-node>hdfs://nn</name-node>
+  <command>{command}</command></sqoop><ok to='end'/><error to='bad'/></action>
+  <kill name='bad'><message>bad</message></kill><end name='end'/></workflow-app>"
+        )
+    };
+    let folder = tree(&[("workflow.xml", &flow("job --exec a \\\n   --meta-connect\\b\n c"))]);
+    let run = ankus(&["check", "--fix", "--unsafe-fixes", "--select", "sqoop-command-newlines"]);
+    run.folder(folder.path()).run();
+    let mended = std::fs::read_to_string(folder.path().join("workflow.xml")).expect("a text");
+    assert_eq!(mended, flow("job --exec a --meta-connect\\b c"));
+}

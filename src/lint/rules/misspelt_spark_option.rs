@@ -163,7 +163,7 @@ fn options<'w>(
         }
         if ["--conf", "-c"].contains(&option)
             && let Some((name, value)) = written.raw().split_once('=')
-            && let Some(why) = malformed_property_value::problem(name, value)
+            && let Some(why) = malformed_property_value::problem(name, unquoted(value))
         {
             let range = written.start + name.len() + 1..written.start + word.len();
             let span = written.text.source(range);
@@ -227,6 +227,12 @@ const SIZES: [&str; 2] = ["--driver-memory", "--executor-memory"];
 const COUNTS: [&str; 4] =
     ["--driver-cores", "--executor-cores", "--num-executors", "--total-executor-cores"];
 
+/// Returns a value as Spark gets it: a server removes the quotes around a whole value.
+fn unquoted(value: &str) -> &str {
+    let inner = value.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+    inner.filter(|inner| !inner.contains('"')).unwrap_or(value)
+}
+
 /// Returns the offset in a word of a value that its option cannot have, the value, and why. The option is the word
 /// before, or the part before `=`.
 fn of_size<'w>(before: &'w str, word: &'w str) -> Option<(usize, &'w str, &'static str)> {
@@ -240,6 +246,7 @@ fn of_size<'w>(before: &'w str, word: &'w str) -> Option<(usize, &'w str, &'stat
         return None;
     }
     let start = word.len() - value.len();
+    let value = unquoted(value);
     if SIZES.contains(&option) && !malformed_property_value::is_size(value) {
         return Some((start, option, malformed_property_value::NO_SIZE));
     }

@@ -24,7 +24,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         let text = element.text().trimmed();
         let plain = masked(&text.text);
         let Some(at) = plain.find(['\n', '\r', '\t']) else { continue };
-        let message = "only whitespace separates arguments; this becomes part of one";
+        let message = "only spaces separate arguments; this becomes part of one";
         let finding = Diagnostic::new(&RULE.kind, text.source(at..at + 1), message)
             .help("write the command on one line, or use `arg` elements");
         let raw = facts.slice(text.span());
@@ -35,7 +35,9 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         let mut joined = String::new();
         let mut start = 0;
         for piece in plain.split([' ', '\n', '\r', '\t']) {
-            if !piece.is_empty() {
+            // At the end of a line, it is meant to continue the line, as in a shell.
+            let continues = piece == "\\" && plain[start + 1..].starts_with(['\n', '\r']);
+            if !piece.is_empty() && !continues {
                 if !joined.is_empty() {
                     joined.push(' ');
                 }
