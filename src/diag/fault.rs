@@ -76,6 +76,8 @@ pub enum Fault {
     Unset,
     /// Property: nothing sets it. The finding names it, and the property set instead.
     Misnamed,
+    /// Node: runs pass it at one place, where the finding is located.
+    Passed,
 }
 
 impl Fault {

@@ -119,7 +119,7 @@ fn misnamed<'l, 'w>(
             return false;
         }
         let [asked, other] = [name, own].map(|name| asked_for(&workflow.text, name));
-        let is_odd = || is_of_series(workflow, name, own);
+        let is_odd = || is_of_series(workflow, name, own) || is_odd_in_case(workflow, name, own);
         other == 0 && (is_in_declaration(own, name, lost.len() + asked) || is_odd())
     });
     by_meant
@@ -141,6 +141,17 @@ fn is_of_series(workflow: &Workflow, name: &str, own: &str) -> bool {
     let wanted = series(name);
     let is_another = |node: &&Node| &*node.name.text != own && series(&node.name.text) == wanted;
     wanted.contains('#') && series(own) != wanted && workflow.nodes.iter().any(|n| is_another(&n))
+}
+
+/// Whether a name and that of a node differ in the case of their first letter, and all other nodes begin like the name.
+fn is_odd_in_case(workflow: &Workflow, name: &str, own: &str) -> bool {
+    let is_upper = |text: &str| text.starts_with(char::is_uppercase);
+    let others = || workflow.nodes.iter().filter(|node| node.shape != Shape::Start);
+    let others = || others().map(|node| &*node.name.text).filter(|other| *other != own);
+    name.eq_ignore_ascii_case(own)
+        && is_upper(name) != is_upper(own)
+        && others().nth(1).is_some()
+        && others().all(|other| is_upper(other) == is_upper(name))
 }
 
 /// Number of expressions that refer to a node by this name.

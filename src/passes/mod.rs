@@ -2,7 +2,8 @@
 //!
 //! Each pass is a function with one input and one output, and reports facts that are faults; users cannot turn a pass
 //! off. In order: [`names`] binds transitions to nodes, [`reach`] computes what a run can reach and where it would
-//! loop, `lost` reports transitions to names that no node has, `flow` answers questions about control flow, [`pairs`]
+//! loop, `lost` reports transitions to names that no node has,
+//! `past` finds where runs pass a node that nothing leads to, `flow` answers questions about control flow, [`pairs`]
 //! checks forks and joins by simulating the possible runs, `lone` removes forks with one path, [`resolve`] merges
 //! shared settings into those of an action, [`expressions`] checks every expression.
 
@@ -12,6 +13,7 @@ pub(crate) mod lone;
 mod lost;
 pub mod names;
 pub mod pairs;
+mod past;
 pub mod reach;
 pub mod resolve;
 

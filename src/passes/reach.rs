@@ -10,7 +10,8 @@ use petgraph::graph::{DiGraph, NodeIndex};
 
 use super::lost;
 use super::names::Names;
-use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety};
+use super::past::{Past, past};
+use crate::diag::{Diagnostic, Fault, Fix, Group, Kind, Level, Safety};
 use crate::ir::workflow::{Node, NodeId, Shape, Transition, Workflow};
 use crate::settings::Target;
 use crate::source::removal;
@@ -224,10 +225,18 @@ pub fn reach(workflow: &Workflow, names: &Names) -> (Reach, Vec<Diagnostic>) {
         }
         let kills = workflow.nodes.iter().filter(|node| node.shape == Shape::Kill).count();
         let told = heads(workflow, names, &reach, &components);
-        for (id, node) in workflow.nodes() {
-            if told[id.index()] && node.name.given {
-                findings.push(unreachable(workflow, node, entered[id.index()], kills));
-            }
+        let told = workflow.nodes().filter(|(id, node)| told[id.index()] && node.name.given);
+        let told: Vec<(NodeId, &Node)> = told.collect();
+        // Of several nodes, it is unclear which is to be entered first.
+        let mut lone = told.iter().filter(|(_, node)| node.shape != Shape::Kill);
+        let lone = lone.next().filter(|_| lone.next().is_none()).map(|(id, _)| *id);
+        for (id, node) in told {
+            let finding = unreachable(workflow, node, entered[id.index()], kills);
+            let past = (lone == Some(id)).then(|| past(workflow, names, id)).flatten();
+            findings.push(match past {
+                Some(past) => passed(workflow, node, past, finding),
+                None => finding,
+            });
         }
     }
     findings.sort_by_key(|finding| finding.span);
@@ -358,6 +367,24 @@ fn unreachable(workflow: &Workflow, node: &Node, entered: bool, kills: usize) ->
         true => finding,
         false => finding.fix(Fix::guess("Remove the node", whole, "")),
     }
+}
+
+/// The finding about an unreachable node, located where runs pass it.
+fn passed(workflow: &Workflow, node: &Node, past: Past, finding: Diagnostic) -> Diagnostic {
+    let name = &node.name.text;
+    let (span, how) = match past {
+        Past::Later(span) => (span, "this one leads past it".to_owned()),
+        Past::Kill(span, kill) => {
+            (span, format!("this one leads to the kill node `{}`", workflow.node(kill).name.text))
+        }
+        Past::Fork(span, fork) => {
+            (span, format!("`{}` leads past it", workflow.node(fork).name.text))
+        }
+    };
+    let mut finding = finding.of(Fault::Passed).note(node.name.span, "it is defined here");
+    finding.span = span;
+    finding.message = format!("no path from start leads to `{name}`; {how}");
+    finding
 }
 
 /// The earliest step at which a run may reach each node; unreachable ones come last.
@@ -535,7 +562,10 @@ mod tests {
         );
         check(
             &nodes,
-            &["a no path from start leads to `a`", "k nothing leads to the kill node `k`"],
+            &[
+                "end no path from start leads to `a`; this one leads past it",
+                "k nothing leads to the kill node `k`",
+            ],
         );
     }
 

@@ -3,7 +3,7 @@
 use super::client::Abilities;
 use super::places::uri_of;
 use ankus::check::{Finding, Report};
-use ankus::diag::Level;
+use ankus::diag::{Fault, Level};
 use ankus::render;
 use ankus::settings::Settings;
 use ankus::source::{Source, Span};
@@ -75,6 +75,8 @@ pub(super) fn diagnostic(
     let page = render::page(report.pages.as_deref(), found.kind).filter(|_| can.pages);
     let page = page.and_then(|page| Uri::from_str(&page).ok());
     let tag = match found.kind.name {
+        // It is not what this place has that is superfluous.
+        _ if found.fault == Some(Fault::Passed) => None,
         name if UNNECESSARY.contains(&name) => Some(DiagnosticTag::UNNECESSARY),
         name if DEPRECATED.contains(&name) => Some(DiagnosticTag::DEPRECATED),
         _ => None,
