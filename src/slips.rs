@@ -178,6 +178,19 @@ pub(crate) fn lacks_capitals(name: &str, other: &str) -> bool {
     name.eq_ignore_ascii_case(other) && !has(name) && has(other)
 }
 
+/// Whether two names differ only in case, and only those words of `other` in which they differ are all common: `dataSet`
+/// or `Starttime`.
+pub(crate) fn breaks_words(name: &str, other: &str) -> bool {
+    let (own, others) = (words(name), words(other));
+    let are_common = |words: &[String], rest: &[String]| {
+        words.iter().filter(|word| !rest.contains(word)).all(|word| is_common(word))
+    };
+    name.eq_ignore_ascii_case(other)
+        && own != others
+        && are_common(&others, &own)
+        && !are_common(&own, &others)
+}
+
 /// Whether two names differ only in case or in the signs between their words.
 pub(crate) fn differ_in_signs(name: &str, other: &str) -> bool {
     name != other && plain(name) == plain(other)
@@ -338,8 +351,8 @@ fn words(name: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::{
-        COMMON, begin_alike, corrected, differ_in_a_word, differ_in_signs, is_one_of_several,
-        is_slip, lacks_capitals,
+        COMMON, begin_alike, breaks_words, corrected, differ_in_a_word, differ_in_signs,
+        is_one_of_several, is_slip, lacks_capitals,
     };
 
     #[test]
@@ -383,6 +396,15 @@ mod tests {
         assert!(lacks_capitals("jobtracker", "jobTracker"));
         assert!(!lacks_capitals("jobTracker", "jobtracker") && !lacks_capitals("Day", "day"));
         assert!(!lacks_capitals("jobtraker", "jobTracker") && !lacks_capitals("DAY", "day"));
+    }
+
+    #[test]
+    fn capitals_are_where_common_words_begin() {
+        assert!(breaks_words("firstDataSet", "firstDataset"));
+        assert!(breaks_words("runStarttime", "runStartTime"));
+        assert!(!breaks_words("firstDataset", "firstDataSet"));
+        assert!(!breaks_words("jobtracker", "jobTracker"));
+        assert!(!breaks_words("jobTracker", "jobtracker"));
     }
 
     #[test]

@@ -12,8 +12,8 @@ use crate::lint::reads::{self, How, Read};
 use crate::lint::torn::{MOST_LOOKED_THROUGH, torn};
 use crate::lint::{Facts, Rule};
 use crate::slips::{
-    begin_alike, corrected, differ_in_a_word, differ_in_signs, has_name, is_one_of_several,
-    is_slip, lacks_capitals,
+    begin_alike, breaks_words, corrected, differ_in_a_word, differ_in_signs, has_name,
+    is_one_of_several, is_slip, lacks_capitals,
 };
 use crate::source::Span;
 use crate::syntax::properties::{self, Near};
@@ -21,6 +21,8 @@ use crate::syntax::xml::Element;
 use foldhash::{HashMap, HashSet, HashSetExt};
 use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet};
+
+mod declared;
 
 /// Maximum total number of name comparisons, after which similar names are no longer searched for.
 const MOST_COMPARED: usize = 500_000;
@@ -55,7 +57,10 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         if out.len() > before {
             return;
         }
-        undeclared(facts, out);
+        declared::undeclared(facts, out);
+        if out.len() == before {
+            declared::passed(facts, out);
+        }
         if out.len() == before {
             odd_ones(facts, out);
         }
@@ -381,43 +386,6 @@ fn near_by(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     }
 }
 
-/// Reports names similar to a declared one: callers know the declared name.
-fn undeclared(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
-    let Some((_, list)) = facts.parameters() else { return };
-    let read: BTreeSet<&str> = facts.reads.iter().map(|read| read.name.as_str()).collect();
-    let declared: BTreeSet<&str> = list.iter().map(|p| p.name.text.as_ref()).collect();
-    let known: Vec<&str> = declared.iter().copied().filter(|name| name.len() > 4).collect();
-    // A parameter may be declared for a sub-workflow to which all properties are passed.
-    let handed_on = facts.actions.iter().any(|action| action.kind() == "sub-workflow");
-    if known.is_empty() {
-        return;
-    }
-    let letters = |text: &str| text.chars().filter(|c| !c.is_ascii_digit()).collect::<String>();
-    let mut patience = MOST_COMPARED;
-    for place in facts.reads.iter().filter(|read| read.how == How::Variable) {
-        let name = place.name.as_str();
-        if declared.contains(name) || is_given(facts, name) || patience < known.len() {
-            continue;
-        }
-        patience -= known.len();
-        // If the declared name is also read, it is spelled right elsewhere, so the difference must be a misspelled
-        // word.
-        let meant = |near: &str| match read.contains(near) {
-            // If they differ only in case, the declared one is right.
-            true if name.eq_ignore_ascii_case(near) => name.len() > 5,
-            true => name.len() > 7 && differ_in_a_word(name, near) && is_slip(name, near, ["", ""]),
-            false if !handed_on => true,
-            false => {
-                name.len() > 7 && differ_in_a_word(name, near) && is_slip(name, near, ["", ""])
-            }
-        };
-        let near = nearest(name, known.iter().copied());
-        let near = near.filter(|near| within(near, name, 2).is_some() && meant(near));
-        let Some(near) = near.filter(|near| letters(near) != letters(name)) else { continue };
-        out.push(likely_meant(place, near, undefined(place.span, name)));
-    }
-}
-
 /// The customary names of cluster addresses and queues.
 const CUSTOMARY: [&str; 8] = [
     "jobTracker",
@@ -647,9 +615,32 @@ fn functions(
         if letters(near) == letters(name) {
             continue;
         }
+        if let Some(found) = unread_near(facts, all, near, place) {
+            out.push(found);
+            continue;
+        }
         let message = format!("nothing sets `{name}`, so this is always empty");
         out.push(slip(place, near, message).of(Fault::Unset));
     }
+}
+
+/// Returns the finding at the properties that set a similar name, if the typo is in that one: nothing reads it.
+fn unread_near(
+    facts: &Facts<'_>,
+    all: &[Start<'_>],
+    near: &str,
+    place: &Read,
+) -> Option<Diagnostic> {
+    let name = place.name.as_str();
+    let start = all.iter().find(|start| start.gives(near))?;
+    let read: BTreeSet<&str> = facts.reads.iter().map(|read| read.name.as_str()).collect();
+    let (path, span) = unread_key(facts, start, near, &read)?;
+    let text = facts.files.text(&path).map_or("", |source| &source.text);
+    let theirs = is_slip(near, name, [text, facts.tree.text()])
+        || breaks_words(near, name)
+        || lacks_capitals(near, name);
+    let found = misnamed_key(&RULE.kind, span, near, name).in_file(path);
+    theirs.then(|| found.note_in(facts.path, place.span, "read here"))
 }
 
 /// Reports names that functions read and that nearly equal one that a script sets for the job.
@@ -823,7 +814,10 @@ fn misnamed<'f>(
             let near = nearest(name, names.filter(|other| !ours.contains(other)));
             // A name that a function reads may be missing; only a very similar one is a slip.
             let near = near.filter(|near| match place.how {
-                How::Function => within(near, name, 2).is_some() && differ_in_a_word(near, name),
+                How::Function => {
+                    within(near, name, 2).is_some()
+                        && (differ_in_a_word(near, name) || differ_in_signs(near, name))
+                }
                 _ => true,
             });
             let Some(entry) = near.and_then(|near| entries.iter().find(|entry| entry.name == near))
@@ -843,11 +837,13 @@ fn misnamed<'f>(
             // If neither name is used elsewhere, the one that looks like a slip is reported.
             let times = || facts.reads.iter().filter(|other| other.name == name).count();
             let theirs = is_slip(&entry.name, name, [&source.text, facts.tree.text()])
+                || breaks_words(&entry.name, name)
                 || lacks_capitals(&entry.name, name)
                     && !is_one_of_several(&entry.name, entries.iter().map(|e| e.name.as_str()))
                 // If several places agree, their spelling is right.
                 || times() > 1
                     && (differ_in_signs(name, &entry.name)
+                        || times() >= OFTEN && !is_slip(name, &entry.name, ["", ""])
                         || !is_slip(name, &entry.name, [&source.text, facts.tree.text()]));
             // Configurations nearby do not matter if the callers are known.
             let known = facts.submission.callers.is_empty() && is_given(facts, name);
