@@ -85,6 +85,8 @@ pub struct Index {
     near: BTreeMap<String, Near>,
     /// Properties files that may start something, by the name of their folder.
     beside: BTreeMap<String, BTreeSet<String>>,
+    /// Whether everything is in one repository.
+    is_one: bool,
 }
 
 /// Paths of files by file name.
@@ -299,7 +301,7 @@ impl Gathering {
     /// Resolves every call.
     pub fn index(mut self) -> Index {
         let common = common(&self.definitions, &self.starters);
-        let mut index = Index { common, ..Index::default() };
+        let mut index = Index { common, is_one: self.is_one, ..Index::default() };
         for (script, name) in &self.launched {
             let of_top = index.launched.entry(top(script, common).unwrap_or_default().to_owned());
             of_top.or_default().insert(name.clone());

@@ -13,6 +13,9 @@ const MOST_READ: usize = 512;
 /// Maximum number of properties files read per definition.
 const MOST_FILES: usize = 8;
 
+/// Maximum number of properties files of a repository considered for each definition.
+const MOST_LOOKED_AT: usize = 64;
+
 /// Whether a properties file sets what nearly all applications need: the addresses of the cluster.
 pub(super) fn is_shared(text: &str) -> bool {
     let has = |name: &str| memmem::find(text.as_bytes(), name.as_bytes()).is_some();
@@ -115,6 +118,11 @@ impl Index {
         if properties.is_empty() {
             let called = folder.rsplit('/').find_map(|part| self.beside.get(part));
             properties.extend(called.into_iter().flatten().take(MOST_FILES).cloned());
+        }
+        // In one repository, they may be in any folder.
+        if properties.is_empty() && self.is_one {
+            let all = self.near.values().flat_map(|near| &near.properties);
+            properties.extend(all.take(MOST_LOOKED_AT).cloned());
         }
         let parts_shared = |other: &String| {
             let parts = folder_of(other).split('/').zip(folder.split('/'));

@@ -209,16 +209,18 @@ pub struct Facts<'a> {
 }
 
 /// Names of elements that rules look for anywhere in a definition. They are all collected in one pass.
-const LOOKED_FOR: [&str; 25] = [
+const LOOKED_FOR: [&str; 27] = [
     "app-path",
     "archive",
     "arg",
     "argument",
     "body",
     "cc",
+    "command",
     "configuration",
     "data-in",
     "data-out",
+    "exec",
     "file",
     "include",
     "input-logic",

@@ -108,6 +108,7 @@ mod slips;
 mod slips_apart;
 mod slips_callers;
 mod slips_marked;
+mod slips_near;
 mod slips_programs;
 mod staged;
 mod stores;

@@ -28,18 +28,35 @@ pub(super) fn near<'f>(around: Around<'f>, path: &str, root: &str) -> Option<&'f
         return None;
     }
     let stem = |name: &'f str| name.strip_suffix(".xml").unwrap_or(name);
+    let written = &last[..last.len() - 4];
     let tag = format!("<{root}");
-    let mut near = around.files.below(own).filter_map(|(path, _)| {
+    let beside = around.files.below(own).filter_map(|(path, _)| {
         let name = name_of(path);
-        let is_near = folder_of(path) == own
-            && path != around.path
-            && name.ends_with(".xml")
-            && is_slip_of_folder(&last[..last.len() - 4], stem(name));
-        let text = is_near.then(|| around.files.text(path)).flatten()?;
+        let is_beside = folder_of(path) == own && path != around.path && name.ends_with(".xml");
+        let text = is_beside.then(|| around.files.text(path)).flatten()?;
         text.text.contains(&tag).then_some(name)
     });
-    near.next().filter(|_| near.next().is_none())
+    let all: Vec<&str> = beside.collect();
+    let mut near = all.iter().copied().filter(|name| is_slip_of_folder(written, stem(name)));
+    if let Some(near) = near.next().filter(|_| near.next().is_none()) {
+        return Some(near);
+    }
+    // The only one may have been renamed to another form of the same word.
+    let [only] = all[..] else { return None };
+    let is_form = |one: &str, other: &str| {
+        let same = one.chars().zip(other.chars()).take_while(|(one, other)| one == other).count();
+        let rest = one.chars().count().max(other.chars().count()) - same;
+        let is_letter = |c: char| c.is_ascii_alphabetic();
+        same >= SHORTEST_STEM
+            && rest <= LONGEST_ENDING
+            && [one, other].iter().all(|name| name.chars().skip(same).all(is_letter))
+    };
+    is_form(written, stem(only)).then_some(only)
 }
+
+/// The shortest stem that two forms of a word share, and the longest ending that they differ in.
+const SHORTEST_STEM: usize = 5;
+const LONGEST_ENDING: usize = 3;
 
 /// Returns the workflow next to a coordinator, if its name is that of the folder that the coordinator's path leads to.
 pub(super) fn called_alike<'f>(path: &Scalar, around: Around<'f>) -> Option<&'f Arc<Source>> {
