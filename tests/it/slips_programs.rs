@@ -273,3 +273,65 @@ fn a_command_on_several_lines_becomes_one_line() {
     let mended = std::fs::read_to_string(folder.path().join("workflow.xml")).expect("a text");
     assert_eq!(mended, flow("job --exec a --meta-connect\\b c"));
 }
+
+/// Each tool of Sqoop has its own options, and refuses whatever belongs to none.
+#[test]
+fn tools_of_sqoop_have_options_of_their_own() {
+    let job = "nameNode=hdfs://nn:8020\njobTracker=rm:8032\ntable=orders\ncompress=--compress\noozie.use.system.libpath=true\noozie.wf.application.path=${nameNode}/app\n";
+    let tell = |words: &str| {
+        let body = format!(
+            "<sqoop xmlns='uri:oozie:sqoop-action:0.4'><job-tracker>${{jobTracker}}</job-tracker><name-node>${{nameNode}}</name-node>
+{words}</sqoop>"
+        );
+        one_action(&body, job)
+    };
+    let commands = |wrong: &[(&str, &str)]| {
+        for (command, message) in wrong {
+            let found = tell(&format!("<command>{command}</command>"));
+            let is_it = if message.is_empty() {
+                found.is_empty()
+            } else {
+                found.contains(message) && found.lines().count() == 1
+            };
+            assert!(is_it, "{command}: {found}");
+        }
+    };
+    commands(&[
+        ("evla --connect a --query b", "Sqoop has no tool `evla`"),
+        ("jobs --exec a", "Sqoop has no tool `jobs`"),
+        ("IMPORT --connect a --table b", "Sqoop has no tool `IMPORT`"),
+        ("-Da=b import --connect a --table b", "the name of a tool comes before `-Da`"),
+        ("--options-file a --table b", ""),
+        ("job --exec", "`--exec` has no value"),
+        ("job --exec --meta-connect a", "`--exec` has no value"),
+        ("export --exec a", "the tool `export` has no option `--exec`"),
+        ("eval --connect a -f b", "the tool `eval` has no option `-f`"),
+        ("list-tables --connect a --table b", "the tool `list-tables` has no option `--table`"),
+        ("job -exec a", ""),
+        ("job --create a -- import --connect b --table c", ""),
+        ("import --connect a --table b --direct true -m 4", "`true` belongs to no option"),
+        ("import --connect a ${table} b --table c", ""),
+        ("import -Da=b -conf c --connect a --table b --m 4 -z -P", ""),
+        ("import --connect a --table b -- --schema c", ""),
+        ("import --connect a --table b -m four", "the value of `-m` is not a number"),
+        (
+            "import --connect a --table b --incremental apend",
+            "is neither `append` nor `lastmodified`",
+        ),
+        ("export --connect a --table b --update-mode insert", "is neither `updateonly` nor"),
+        ("job --exec a;", "the `;` is part of the value of `--exec`"),
+        ("help import", ""),
+    ]);
+    let words =
+        |words: &[&str]| words.iter().map(|word| format!("<arg>{word}</arg>")).collect::<String>();
+    let found = tell(&words(&["eval", "--connect", "a", "select 1"]));
+    assert!(found.contains("`select 1` belongs to no option"), "{found}");
+    let found = tell(&words(&["export", "--connect", "a", "${table}", "--export-dir", "b"]));
+    assert!(found.contains("this value belongs to no option"), "{found}");
+    let found = tell(&words(&["import --connect", "a"]));
+    assert!(found.contains("the tool `import` and what follows are several arguments"), "{found}");
+    assert_eq!(
+        tell(&words(&["import", "--connect", "a", "${compress}", "--table", "${table}", ""])),
+        ""
+    );
+}
