@@ -54,7 +54,7 @@ impl Which {
 }
 
 /// The rule of the cause, which of its findings, the rule of the consequence, and the reach.
-const FOLLOWERS: [(&str, Which, &str, Reach); 121] = [
+const FOLLOWERS: [(&str, Which, &str, Reach); 122] = [
     ("end-inside-fork", Any, "unreachable-node", Whole),
     ("action-data-unknown-key", Any, "captured-key-misspelt", Same),
     ("missing-element", Lacks("switch", "default"), "unreachable-node", Whole),
@@ -77,6 +77,7 @@ const FOLLOWERS: [(&str, Which, &str, Reach); 121] = [
     ("missing-application-file", Any, "misspelt-path", Within("script")),
     ("missing-application-file", Any, "shell-script-not-shipped", Within("action")),
     ("el-object-access", Any, "decision-not-boolean", Within("case")),
+    ("variable-without-braces", Any, "decision-not-boolean", Within("case")),
     ("unknown-element", Any, "credential-incomplete", Within("credential")),
     ("element-needs-newer-schema", Part("retry-"), "retry-out-of-range", Within("action")),
     ("misspelt-hadoop-property", Part("new-api"), "mapreduce-api-mixed", Within("action")),

@@ -11,7 +11,7 @@ use crate::ir::workflow;
 use crate::passes::flow::Flow;
 use crate::settings::Settings;
 use crate::source::{Source, Span};
-use crate::syntax::properties::{self, Bound, Entry, Submission};
+use crate::syntax::properties::{self, Bound, Entry, Origin, Submission};
 use crate::syntax::xml::{AttributeRef, Child, Decoded, Element, NodeId, NodeKind, Tree};
 use ankus_lang::action_types::is_cluster;
 use foldhash::{HashMap, HashMapExt, HashSet};
@@ -250,6 +250,7 @@ pub(super) struct Known<'a> {
     property_files: OnceCell<Vec<(&'a Arc<Source>, Vec<Entry>)>>,
     near_files: OnceCell<Vec<(&'a Arc<Source>, Vec<Entry>)>>,
     calling_files: OnceCell<Vec<(&'a Arc<Source>, Vec<Entry>)>>,
+    default_entries: OnceCell<Option<(&'a Arc<Source>, Vec<Entry>)>>,
     job_properties: OnceCell<Vec<JobProperty>>,
     pub(super) secrets: OnceCell<Vec<Secret>>,
     blocks: OnceCell<Vec<(NodeId, Vec<Property<'a>>)>>,
@@ -445,6 +446,21 @@ impl<'a> Facts<'a> {
         *self.known.config_default.get_or_init(find)
     }
 
+    /// Returns the properties that `config-default.xml` next to it sets, if it can be parsed.
+    pub(super) fn default_entries(&self) -> Option<&(&'a Arc<Source>, Vec<Entry>)> {
+        let find = || {
+            let source = self.config_default()?;
+            let read = properties::parse_configuration(&source.text).ok()?;
+            Some((source, read.entries))
+        };
+        self.known.default_entries.get_or_init(find).as_ref()
+    }
+
+    /// Returns all files near it that set properties of the job: parsed `.properties` files and `config-default.xml`.
+    pub(super) fn value_files(&self) -> impl Iterator<Item = &(&'a Arc<Source>, Vec<Entry>)> {
+        self.property_files().iter().chain(self.near_files()).chain(self.default_entries())
+    }
+
     /// Returns the text of a span.
     pub fn slice(&self, span: Span) -> &'a str {
         self.tree.text().get(span.range()).unwrap_or_default()
@@ -631,7 +647,8 @@ impl<'f> Said<'f> {
         let name = text.text.trim().strip_prefix("${").and_then(|rest| rest.strip_suffix('}'));
         let Some(name) = name.map(str::trim) else { return all };
         let bound = facts.submission.values.get(name).map(|bound| &bound.origin);
-        let is_bound = |source: &Source| matches!(bound, Some(properties::Origin::File(file)) if *file == source.path);
+        let is_bound =
+            |source: &Source| matches!(bound, Some(Origin::File(file)) if *file == source.path);
         let files = facts.property_files().iter().chain(facts.near_files());
         for (source, entries) in files.chain(facts.calling_files()) {
             let entry = entries.iter().rev().find(|entry| entry.name == name);
@@ -657,9 +674,12 @@ impl<'f> Said<'f> {
     pub(super) fn place(&self, facts: &Facts<'_>, finding: Diagnostic, note: &str) -> Diagnostic {
         let (file, span) = match (self.elsewhere, self.bound) {
             (Some((file, span)), _) => (file, span),
-            (None, Some(Bound { origin: properties::Origin::File(file), value_span, .. })) => {
-                (file.as_str(), *value_span)
-            }
+            (
+                None,
+                Some(Bound {
+                    origin: Origin::File(file) | Origin::Default(file), value_span, ..
+                }),
+            ) => (file.as_str(), *value_span),
             _ => return finding,
         };
         let mut moved = finding.clone().note_in(facts.path, finding.span, note);

@@ -335,3 +335,193 @@ fn tools_of_sqoop_have_options_of_their_own() {
         ""
     );
 }
+
+/// Options in the value of a property are checked like others, and so are those after an expression.
+#[test]
+fn options_of_spark_are_checked_in_properties() {
+    let given = "nameNode=hdfs://nn:8020\njobTracker=rm:8032\noozie.use.system.libpath=true\noozie.wf.application.path=${nameNode}/app\n";
+    let tell = |options: &str, value: &str| {
+        let body = format!(
+            "<spark xmlns='uri:oozie:spark-action:0.2'><job-tracker>${{jobTracker}}</job-tracker><name-node>${{nameNode}}</name-node>
+<master>yarn</master><mode>cluster</mode><name>n</name><jar>lib/x.py</jar>
+<spark-opts>{options}</spark-opts></spark>"
+        );
+        one_action(&body, &format!("{given}sparkOpts={value}\n"))
+    };
+    for options in
+        ["${sparkOpts}", "${wf:conf('sparkOpts')} --conf spark.a=b", "--queue a ${sparkOpts}"]
+    {
+        assert_eq!(tell(options, "--executor-memory 4g --num-executors 8"), "");
+        assert_eq!(
+            tell(options, "--executor-memroy 4g --num-executors 8"),
+            "app/job.properties:5:11: warning: `spark-submit` has no option `--executor-memroy`, and refuses it [misspelt-spark-option]\n"
+        );
+        assert_eq!(
+            tell(options, "--executor-memory 4g -num-executors 8"),
+            "app/job.properties:5:32: warning: `spark-submit` has no option `-num-executors`, and refuses it [misspelt-spark-option]\n"
+        );
+    }
+    let found = tell("${sparkOpts} --conf spark.executor.extraLibraryPath /opt/lib", "--queue a");
+    assert!(
+        found.starts_with(
+            "app/workflow.xml:4:33: warning: `spark.executor.extraLibraryPath` has no value"
+        ),
+        "{found}"
+    );
+    assert_eq!(found.lines().count(), 1, "{found}");
+}
+
+/// `config-default.xml` gives values as properties files do.
+#[test]
+fn values_in_the_defaults_are_checked() {
+    let flow = SHELL.replace("${inputFolder}", "--in");
+    let tell = |node: &str, library: &str| {
+        let defaults = format!(
+            "<configuration>
+<property><name>nameNode</name><value>{node}</value></property>
+<property><name>jobTracker</name><value>rm:8032</value></property>
+<property><name>oozie.use.system.libpath</name><value>{library}</value></property>
+</configuration>"
+        );
+        told(&[
+            ("a/workflow.xml", &flow),
+            ("a/say.sh", "echo"),
+            ("a/config-default.xml", &defaults),
+        ])
+    };
+    assert_eq!(tell("hdfs://nn:8020", "true"), "");
+    let found = tell("hdfs://nn:8020", "ture");
+    assert_eq!(
+        found,
+        "a/config-default.xml:4:55: warning: the value of `oozie.use.system.libpath` is almost `true`, which is taken as false [malformed-property-value]\n"
+    );
+    let found = tell("hdfs//nn:8020", "true");
+    assert!(
+        found.starts_with("a/config-default.xml:2:39: ") && found.lines().count() == 1,
+        "{found}"
+    );
+}
+
+/// Values of properties that have a few, numbers with letters, and options of Java.
+#[test]
+fn values_of_known_properties_are_checked() {
+    let given =
+        "nameNode=hdfs://nn:8020\njobTracker=rm:8032\noozie.wf.application.path=${nameNode}/app\n";
+    let tell = |name: &str, value: &str| {
+        let body = format!(
+            "<java><job-tracker>${{jobTracker}}</job-tracker><name-node>${{nameNode}}</name-node><configuration>
+<property><name>{name}</name><value>{value}</value></property></configuration><main-class>a.Main</main-class></java>"
+        );
+        one_action(&body, given)
+    };
+    for (name, right, wrong) in [
+        ("hive.exec.dynamic.partition.mode", "NONSTRICT", "non-strict"),
+        ("hive.execution.engine", "tez", "tezz"),
+        ("mapreduce.job.priority", "high", "HIHG"),
+        ("mapred.mapper.class", "a.Map", "a.Map.class"),
+        ("mapred.mapper.class", "a.Map", "a..Map"),
+        ("hive.tez.container.size", "4096", "4g"),
+        ("spark.executor.cores", "4", "4c"),
+        ("spark.executor.memory", "4g", "4"),
+        ("spark.executor.extraJavaOptions", "-XX:+UseG1GC", "-Xmx4g"),
+        ("oozie.launcher.mapreduce.framework.name", "yarn", "yran"),
+        ("mapred.output.compression.type", "BLOCK", "BLOK"),
+        ("hive.exec.max.dynamic.partitions", "1000", "1OOO"),
+        ("spark.sql.shuffle.partitions", "200", "two"),
+        ("spark.shuffle.service.enabled", "TRUE", "yes"),
+        ("hive.exec.compress.output", "false", "1"),
+        ("mapreduce.map.java.opts", "-Xmx1024m -Da=b", "-Xmx1024"),
+        ("mapreduce.map.java.opts", "-cp a.jar -Da=b", "-Da b"),
+        ("oozie.launcher.mapreduce.map.java.opts", "-Xmx${heap} -Da=b", "-Xmx512k"),
+    ] {
+        let found = tell(name, right);
+        assert!(!found.contains("malformed-property-value"), "{found}");
+        let found = tell(name, wrong);
+        assert!(
+            found.starts_with("app/workflow.xml:3:")
+                && found.contains("[malformed-property-value]"),
+            "{name} {wrong}: {found}"
+        );
+        assert_eq!(found.lines().count(), 1, "{found}");
+    }
+}
+
+/// One slash before a cluster that other values name, and an address without its colon.
+#[test]
+fn addresses_are_told_once() {
+    let flow = SHELL.replace("${inputFolder}", "--in");
+    let tell = |library: &str| {
+        let given = format!(
+            "nameNode=hdfs://nn:8020\njobTracker=rm:8032\noozie.use.system.libpath=true\noozie.libpath={library}\noozie.wf.application.path=${{nameNode}}/a\n"
+        );
+        told(&[("a/workflow.xml", &flow), ("a/say.sh", "echo"), ("a/job.properties", &given)])
+    };
+    assert_eq!(tell("hdfs:/share/lib"), "");
+    assert_eq!(
+        tell("hdfs:/nn/share/lib"),
+        "a/job.properties:4:15: warning: after the scheme `hdfs`, a host is written as `hdfs://host` [malformed-uri]\n"
+    );
+    let body = "<hive xmlns='uri:oozie:hive-action:0.2'><job-tracker>${jobTracker}</job-tracker><name-node>${nameNode}</name-node><configuration>
+<property><name>hive.metastore.uris</name><value>thrift//meta.example.org:9083</value></property></configuration><script>x.q</script></hive>";
+    let given = "nameNode=hdfs://nn:8020\njobTracker=rm:8032\noozie.use.system.libpath=true\noozie.wf.application.path=${nameNode}/app\n";
+    let found = one_action(body, given);
+    assert!(found.contains("[malformed-uri]") && !found.contains("hardcoded"), "{found}");
+}
+
+/// Braces around the whole value of a parameter are meant as a variable, however short its name is.
+#[test]
+fn a_parameter_in_bare_braces_is_told() {
+    let given = "nameNode=hdfs://nn:8020\njobTracker=rm:8032\nday=01\noozie.use.system.libpath=true\noozie.wf.application.path=${nameNode}/app\n";
+    let body = "<pig><job-tracker>${jobTracker}</job-tracker><name-node>${nameNode}</name-node><script>lib/x.py</script>
+<param>today=${day}</param><param>day={day}</param></pig>";
+    let found = one_action(body, given);
+    assert!(
+        found.contains("app/workflow.xml:3:39: warning: `{day}` is text, not the variable `day`"),
+        "{found}"
+    );
+}
+
+/// Values of an application's own properties, whose names show what they contain.
+#[test]
+fn values_whose_names_tell_are_checked() {
+    let tell = |name: &str, value: &str| {
+        let body = format!(
+            "<java><job-tracker>${{jobTracker}}</job-tracker><name-node>${{nameNode}}</name-node>
+<main-class>a.Main</main-class><arg>${{{name}}}</arg></java>"
+        );
+        let given = "nameNode=hdfs://nn:8020\njobTracker=rm:8032\noozie.wf.application.path=${nameNode}/app\n";
+        one_action(&body, &format!("{given}{name}={value}\n"))
+    };
+    for (name, right, wrong) in [
+        ("queueName", "Default", "defualt"),
+        ("executorMemory", "4g", "4gg"),
+        ("executorMemory", "4000", "4"),
+        ("numExecutors", "10", "1O"),
+        ("withHeader", "true", "flase"),
+        ("library", "hdfs:/share/lib", "hdfs:nn/share/lib"),
+        ("database", "jdbc:mysql://h/d", "jdbc:mysql//h/d"),
+    ] {
+        assert_eq!(tell(name, right), "", "{name}={right}");
+        let found = tell(name, wrong);
+        assert!(
+            found.starts_with("app/job.properties:4:") && found.lines().count() == 1,
+            "{name}={wrong}: {found}"
+        );
+    }
+}
+
+/// A function without `${…}` is text, and one finding says so.
+#[test]
+fn a_function_without_braces_in_a_decision_is_one_finding() {
+    let flow = |case: &str| {
+        format!(
+            "<workflow-app name='w' xmlns='uri:oozie:workflow:0.5'><start to='a'/><decision name='a'><switch>
+  <case to='end'>{case}</case><default to='bad'/></switch></decision>
+  <kill name='bad'><message>bad</message></kill><end name='end'/></workflow-app>"
+        )
+    };
+    let tell = |case: &str| told(&[("workflow.xml", &flow(case))]);
+    assert_eq!(tell("${wf:lastErrorNode() eq 'a'}"), "");
+    let found = tell("wf:lastErrorNode() eq 'a'");
+    assert!(found.contains("[variable-without-braces]") && found.lines().count() == 1, "{found}");
+}

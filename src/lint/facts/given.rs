@@ -55,10 +55,8 @@ fn find_job_properties(facts: &Facts<'_>) -> Vec<JobProperty> {
     for (source, entries) in facts.property_files() {
         found.extend(entries.iter().cloned().map(|entry| JobProperty::of(entry, &source.path)));
     }
-    if let Some(source) = facts.config_default()
-        && let Ok(read) = properties::parse_configuration(&source.text)
-    {
-        found.extend(read.entries.into_iter().map(|entry| JobProperty::of(entry, &source.path)));
+    if let Some((source, entries)) = facts.default_entries() {
+        found.extend(entries.iter().cloned().map(|entry| JobProperty::of(entry, &source.path)));
     }
     let starts_jobs = |element: &Element<'_>| {
         matches!(element.name(), "sub-workflow" | "workflow" | "coordinator")

@@ -35,9 +35,11 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let mut seen: HashMap<String, Span> = HashMap::new();
     let mut note = |text: &Decoded<'_>| {
         let word = text.text.trim();
-        // A word without a port is the name of a logical service.
-        let addressed =
-            word.contains(':') && !is_open(word) && !word.contains(['@', '#', '%', '{']);
+        // A word without a port is the name of a logical service; a broken address has a finding of its own.
+        let addressed = word.contains(':')
+            && !super::malformed_uri::is_malformed(word)
+            && !is_open(word)
+            && !word.contains(['@', '#', '%', '{']);
         if addressed && !seen.contains_key(word) {
             seen.insert(word.to_owned(), text.span());
         }

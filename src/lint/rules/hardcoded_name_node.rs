@@ -1,6 +1,6 @@
 //! Addresses of name nodes in definitions.
 
-use crate::diag::{Diagnostic, Group, Kind, Level};
+use crate::diag::{Diagnostic, Group, Kind, Level, is_mistyped};
 use crate::lint::paths::literal_authorities;
 use crate::lint::{Facts, Rule};
 use std::collections::BTreeMap;
@@ -41,6 +41,18 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             seen.entry(authority.to_owned()).or_default().push(text.source(range));
         }
     }
+    // A misspelled host is a finding of its own.
+    let slips: Vec<String> = seen
+        .iter()
+        .filter(|(authority, spans)| {
+            let is_near = |(other, places): (&String, &Vec<crate::source::Span>)| {
+                (places.len() > 1 || places[0] < spans[0]) && is_mistyped(authority, other)
+            };
+            spans.len() == 1 && seen.iter().any(is_near)
+        })
+        .map(|(authority, _)| authority.clone())
+        .collect();
+    seen.retain(|authority, _| !slips.contains(authority));
     // If all addresses are literal, that is deliberate; a single one among parameters was overlooked.
     let is_parameter = |text: &str| text.starts_with("${");
     let mixed = facts.texts().iter().any(|(element, text)| {

@@ -80,7 +80,7 @@ fn in_properties(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let seen: HashSet<String> = all.map(|element| element.text().text.trim().to_owned()).collect();
     let is_name_node =
         |entry: &&Entry| entry.name.replace(['_', '-', '.'], "").eq_ignore_ascii_case("namenode");
-    for (source, entries) in facts.property_files().iter().chain(facts.near_files()) {
+    for (source, entries) in facts.value_files() {
         if let Some((node, manager)) = exchanged_with_manager(entries) {
             let message =
                 format!("the values of `{}` and `{}` are swapped", node.name, manager.name);
@@ -97,7 +97,10 @@ fn in_properties(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             // A value that the definition is submitted with is checked where it is used.
             let is_judged = || {
                 let bound = facts.submission.values.get(&entry.name);
-                bound.is_some_and(|bound| bound.origin == Origin::File(source.path.clone()))
+                bound.is_some_and(|bound| match &bound.origin {
+                    Origin::File(file) | Origin::Default(file) => *file == source.path,
+                    _ => false,
+                })
             };
             let is_seen = seen.contains(&variable) && is_judged();
             if (is_bare(value) || is_date(value))

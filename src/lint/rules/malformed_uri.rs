@@ -45,7 +45,8 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             continue;
         }
         if let Some(range) = one_slash(&text.text).filter(|_| element.name() != "message") {
-            out.push(of_database_slash(text.source(range)));
+            let span = text.source(range);
+            out.push(of_database_slash(span, facts.slice(span)));
             continue;
         }
         let is_name_node = element.name() == "name-node";
@@ -79,7 +80,8 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             out.push(of_two_schemes(span, name).fix(Fix::guess(title, span, "")));
             continue;
         }
-        if let Some((range, slip)) = problem(&plain.text) {
+        if let Some((range, slip)) = problem(&plain.text).or_else(|| lost_slash(&plain.text, facts))
+        {
             let span = plain.source(range);
             let found = finding(span, &plain.text, slip);
             out.push(match slip {
@@ -90,7 +92,23 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             });
         }
     }
+    in_plain_values(facts, out);
     in_properties(facts, out);
+}
+
+/// Checks values of properties and paths without any sign but slashes, such as `hdfs//nn/data`, which are not among the
+/// texts above.
+fn in_plain_values(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
+    let is_plain = |text: &str| {
+        text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-./".contains(&byte))
+    };
+    let elements = ["app-path", "archive", "file", "jar", "job-xml", "script", "value"];
+    for element in facts.named(&elements) {
+        let text = element.text().trimmed();
+        if let Some((range, scheme)) = without_colon(&text.text).filter(|_| is_plain(&text.text)) {
+            out.push(of_colon(text.source(range), scheme));
+        }
+    }
 }
 
 /// Returns the value of a name in properties files near a definition without a known caller, if all files that set it
@@ -105,7 +123,7 @@ fn near_value<'f>(facts: &'f Facts<'_>, name: &str) -> Option<&'f str> {
 /// Checks URIs in the values of properties.
 fn in_properties(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let name_nodes = LazyCell::new(|| name_nodes(facts));
-    for (source, entries) in facts.property_files().iter().chain(facts.near_files()) {
+    for (source, entries) in facts.value_files() {
         let value_of = |name: &str| {
             let entry = entries.iter().rev().find(|entry| entry.name == name)?;
             Some(entry.value.as_str())
@@ -131,7 +149,7 @@ fn in_properties(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             if let Some(range) = one_slash(raw) {
                 let start = entry.value_span.start as usize;
                 let span = Span::new(start + range.start, start + range.end);
-                out.push(of_database_slash(span).in_file(source.path.clone()));
+                out.push(of_database_slash(span, source.slice(span)).in_file(source.path.clone()));
                 continue;
             }
             let name = entry.name.replace(['_', '-', '.'], "").to_ascii_lowercase();
@@ -163,7 +181,9 @@ fn in_properties(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 continue;
             }
             let is_blank = |slip: &Slip| matches!(slip, Slip::Blank);
-            let slip = problem(raw.trim_end()).filter(|(_, slip)| is_blank(slip) || !is_node());
+            let slip = problem(raw.trim_end())
+                .or_else(|| lost_slash(raw, facts))
+                .filter(|(_, slip)| is_blank(slip) || !is_node());
             if let Some((range, right)) = slip {
                 out.push(finding(place(range), raw, right).in_file(source.path.clone()));
             }
@@ -204,7 +224,13 @@ fn one_slash(text: &str) -> Option<std::ops::Range<usize>> {
     // Many texts are variables, and have no colon.
     memchr::memchr(b':', text.as_bytes())?;
     let start = text.find("jdbc:")?;
-    let (driver, rest) = text[start + 5..].split_once(":/")?;
+    let behind = &text[start + 5..];
+    // The second colon may be missing as well.
+    if let Some((driver, rest)) = behind.split_once("//").filter(|(name, _)| DRIVERS.contains(name))
+    {
+        return Some(start..start + 5 + driver.len() + 2).filter(|_| !rest.is_empty());
+    }
+    let (driver, rest) = behind.split_once(":/")?;
     let is_one = DRIVERS.contains(&driver) && !rest.starts_with('/');
     is_one.then(|| start..text.len() - rest.len())
 }
@@ -252,8 +278,11 @@ fn of_driver(span: Span, name: &str, near: &str) -> Diagnostic {
     Diagnostic::new(&RULE.kind, span, message).about(name).likely().did_you_mean(near)
 }
 
-fn of_database_slash(span: Span) -> Diagnostic {
-    let message = "a slash is missing: two stand before the host of a database";
+fn of_database_slash(span: Span, written: &str) -> Diagnostic {
+    let message = match written.ends_with("//") {
+        true => "a colon is missing before the host of a database",
+        false => "a slash is missing: two stand before the host of a database",
+    };
     Diagnostic::new(&RULE.kind, span, message).likely()
 }
 
@@ -404,6 +433,11 @@ fn name_nodes(facts: &Facts<'_>) -> HashSet<String> {
     all.map(|element| element.text().text.trim().to_owned()).collect()
 }
 
+/// Whether a text is a URI with one of these faults.
+pub(super) fn is_malformed(text: &str) -> bool {
+    without_colon(text).is_some() || meant_scheme(text).is_some() || problem(text).is_some()
+}
+
 /// Returns the range of the wrong characters, and the fault.
 fn problem(text: &str) -> Option<(std::ops::Range<usize>, Slip)> {
     let colon = memchr::memchr(b':', text.as_bytes())?;
@@ -462,6 +496,21 @@ fn problem(text: &str) -> Option<(std::ops::Range<usize>, Slip)> {
         "viewfs://",
     ];
     wrong.then(|| (0..scheme.len() + 1 + slashes, Slip::Slashes(RIGHT[known])))
+}
+
+/// Finds a single slash before the name of a cluster, which properties write behind two: `hdfs:/nn/lib`.
+fn lost_slash(text: &str, facts: &Facts<'_>) -> Option<(std::ops::Range<usize>, Slip)> {
+    let all = text.strip_prefix("hdfs:")?;
+    let rest = all.strip_prefix('/').unwrap_or(all);
+    let host = rest.split('/').next().filter(|host| host.len() > 1)?;
+    let names_host = |value: &str| {
+        let other = value.trim().strip_prefix("hdfs://").and_then(|rest| rest.split('/').next());
+        other.is_some_and(|other| other.split(':').next() == Some(host))
+    };
+    let is_known =
+        facts.value_files().any(|(_, all)| all.iter().any(|entry| names_host(&entry.value)))
+            || facts.texts().iter().any(|(_, text)| names_host(&text.text));
+    is_known.then(|| (0..text.len() - rest.len(), Slip::Slashes("hdfs://")))
 }
 
 /// Finds a blank between the slashes of a URI and its host.

@@ -3,9 +3,11 @@
 use super::malformed_property_value;
 use crate::diag::{Diagnostic, Fault, Fix, Group, Kind, Level, Safety, nearest, within};
 use crate::files::name_of;
-use crate::lint::facts::{Action, masked};
+use crate::lint::facts::{Action, job_properties, masked};
+use crate::lint::reads::{Read, of_text};
 use crate::lint::{Facts, Rule};
 use crate::source::Span;
+use crate::syntax::properties::Entry;
 use crate::syntax::xml::Decoded;
 
 pub(super) static RULE: Rule = Rule {
@@ -52,8 +54,9 @@ const VALUED: [&str; 26] = [
     "--repositories",
 ];
 /// Options without a value, and one whose value is a number.
-const OTHERS: [&str; 7] = [
+const OTHERS: [&str; 8] = [
     "--help",
+    "--remote",
     "--status",
     "--supervise",
     "--total-executor-cores",
@@ -69,36 +72,75 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 let Some(text) = action.text("spark-opts") else { continue };
                 // An expression may evaluate to any word.
                 let plain = masked(&text.text);
-                let words: Vec<Word<'_>> = words(&plain)
-                    .into_iter()
-                    .map(|range| Word {
-                        plain: plain[range.clone()].to_owned(),
-                        text: &text,
-                        start: range.start,
-                    })
-                    .collect();
-                let behind = options(&words, true, out);
-                // Single quotes do not group words here; another rule reports them.
-                if let Some(word) = behind.filter(|_| !plain.contains('\'')) {
-                    let message = format!(
-                        "`{}` belongs to no option: `spark-submit` treats it as the application",
-                        word.plain
-                    );
-                    out.push(
-                        Diagnostic::new(&RULE.kind, word.span(word.plain.len()), message).likely(),
-                    );
-                }
+                let words = words_of(&plain, &Place::Text(&text));
+                behind(options(&words, true, out), &plain, out);
+                in_properties(facts, &text, out);
             }
             "shell" if submits(action) => {
                 let texts: Vec<Decoded<'_>> = action.texts(&["argument"]).collect();
                 let words: Vec<Word<'_>> = texts
                     .iter()
-                    .map(|text| Word { plain: masked(&text.text), text, start: 0 })
+                    .map(|text| Word {
+                        plain: masked(&text.text),
+                        place: Place::Text(text),
+                        start: 0,
+                    })
                     .collect();
                 options(&words, false, out);
             }
             _ => {}
         }
+    }
+}
+
+/// Reports the word that `spark-submit` treats as the application.
+fn behind(word: Option<&Word<'_>>, plain: &str, out: &mut Vec<Diagnostic>) {
+    // Single quotes do not group words here; another rule reports them.
+    let Some(word) = word.filter(|_| !plain.contains('\'')) else { return };
+    let message = format!(
+        "`{}` belongs to no option: `spark-submit` treats it as the application",
+        word.plain
+    );
+    out.push(Diagnostic::new(&RULE.kind, word.span(word.plain.len()), message).likely());
+}
+
+/// Checks the options in the values of properties that `spark-opts` reads as whole words.
+fn in_properties(facts: &Facts<'_>, text: &Decoded<'_>, out: &mut Vec<Diagnostic>) {
+    let mut reads = Vec::new();
+    of_text(text, &mut reads);
+    let all = text.text.as_ref();
+    let whole = |read: &Read| {
+        let is_end = |byte: Option<&u8>| byte.is_none_or(u8::is_ascii_whitespace);
+        crate::lint::reads::expressions(all).into_iter().any(|range| {
+            text.source(range.clone()) == read.expression
+                && is_end(all.as_bytes()[..range.start].last())
+                && is_end(all.as_bytes().get(range.end))
+        })
+    };
+    let names: Vec<String> =
+        reads.iter().filter(|read| whole(read)).map(|read| read.name.clone()).collect();
+    if names.is_empty() {
+        return;
+    }
+    let of_jobs = job_properties(facts).iter().filter_map(|property| {
+        Some((property.file.clone()?, property.name.clone(), property.value_span))
+    });
+    let near = facts.near_files().iter().flat_map(|(source, entries)| {
+        let of = |entry: &Entry| (source.path.clone(), entry.name.clone(), entry.value_span);
+        entries.iter().map(of)
+    });
+    for (file, _, span) in of_jobs.chain(near).filter(|(_, name, _)| names.contains(name)) {
+        let Some(source) = facts.files.text(&file) else { continue };
+        let raw = source.slice(span);
+        // The value of one option needs no check, and characters may stand for others.
+        if !raw.trim_start().starts_with('-') || raw.contains(['\\', '&']) {
+            continue;
+        }
+        let plain = masked(raw);
+        let words = words_of(&plain, &Place::Value(raw, span.start as usize));
+        let mut found = Vec::new();
+        behind(options(&words, all.trim_end().ends_with('}'), &mut found), &plain, &mut found);
+        out.extend(found.into_iter().map(|found| found.in_file(file.clone())));
     }
 }
 
@@ -120,24 +162,59 @@ pub(super) fn application<'t>(texts: &'t [Decoded<'t>]) -> Option<&'t Decoded<'t
     })
 }
 
+/// Where a command line is: in the definition, or in the value of a property, with its offset in that file.
+#[derive(Clone, Copy)]
+enum Place<'t> {
+    Text(&'t Decoded<'t>),
+    Value(&'t str, usize),
+}
+
+impl<'t> Place<'t> {
+    fn text(&self) -> &'t str {
+        match self {
+            Place::Text(text) => &text.text,
+            Place::Value(text, _) => text,
+        }
+    }
+
+    fn span(&self, range: std::ops::Range<usize>) -> Span {
+        match self {
+            Place::Text(text) => text.source(range),
+            Place::Value(_, start) => Span::new(start + range.start, start + range.end),
+        }
+    }
+}
+
 /// A word of a command line, and its offset in the text.
 struct Word<'t> {
     /// The word with its expressions masked.
     plain: String,
-    text: &'t Decoded<'t>,
+    place: Place<'t>,
     start: usize,
 }
 
-impl Word<'_> {
+impl<'t> Word<'t> {
     /// Returns the span of its first `length` bytes.
     fn span(&self, length: usize) -> Span {
-        self.text.source(self.start..self.start + length)
+        self.place.span(self.start..self.start + length)
     }
 
     /// Returns the word as written.
-    fn raw(&self) -> &str {
-        &self.text.text[self.start..self.start + self.plain.len()]
+    fn raw(&self) -> &'t str {
+        &self.place.text()[self.start..self.start + self.plain.len()]
     }
+}
+
+/// Returns the words of a command line whose expressions are masked.
+fn words_of<'t>(plain: &str, place: &Place<'t>) -> Vec<Word<'t>> {
+    words(plain)
+        .into_iter()
+        .map(|range| Word {
+            plain: plain[range.clone()].to_owned(),
+            place: *place,
+            start: range.start,
+        })
+        .collect()
 }
 
 /// Checks the options up to the application. Returns the first word that belongs to no option and follows one that has
@@ -166,12 +243,15 @@ fn options<'w>(
             && let Some(why) = malformed_property_value::problem(name, unquoted(value))
         {
             let range = written.start + name.len() + 1..written.start + word.len();
-            let span = written.text.source(range);
+            let span = written.place.span(range);
             out.push(malformed_property_value::finding(span, name, why));
         }
-        if let Some((start, option, why)) = of_size(option, written.raw()) {
+        // A unit after a blank has a finding of its own.
+        let is_unit = |next: &Word<'_>| matches!(next.raw(), "k" | "m" | "g" | "K" | "M" | "G");
+        let is_torn = words.get(at + 1).is_some_and(is_unit);
+        if let Some((start, option, why)) = of_size(option, written.raw()).filter(|_| !is_torn) {
             let range = written.start + start..written.start + word.len();
-            out.push(malformed_property_value::finding(written.text.source(range), option, why));
+            out.push(malformed_property_value::finding(written.place.span(range), option, why));
         }
         let name = word.split('=').next().unwrap_or_default();
         let is_option = VALUED.contains(&word) || OTHERS.contains(&word);
@@ -196,6 +276,11 @@ fn options<'w>(
                 continue;
             }
             if !name.starts_with('-') {
+                // An expression may evaluate to options; among arguments, it may be the application.
+                if ends_here && written.raw().starts_with("${") {
+                    has_value = false;
+                    continue;
+                }
                 let is_plain = !written.raw().contains(['$', '{', '@', '#', '%']);
                 return Some(written).filter(|_| had_value && is_plain);
             }
@@ -207,7 +292,17 @@ fn options<'w>(
             }
         }
         let near = single.or_else(|| nearest(name, VALUED.iter().chain(&OTHERS).copied()));
-        let Some(near) = near else { continue };
+        let Some(near) = near else {
+            // All words are options of Spark here; other programs have theirs behind the application.
+            let is_name = name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-');
+            if ends_here && is_name && name.len() > 4 {
+                let message = format!("`spark-submit` has no option `{name}`, and refuses it");
+                let found = Diagnostic::new(&RULE.kind, written.span(name.len()), message);
+                out.push(found.likely());
+                return None;
+            }
+            continue;
+        };
         of_option = !word.contains('=') && VALUED.contains(&near);
         let span = written.span(name.len());
         let message = format!("`spark-submit` has no option `{name}`, and refuses it");
@@ -247,8 +342,13 @@ fn of_size<'w>(before: &'w str, word: &'w str) -> Option<(usize, &'w str, &'stat
     }
     let start = word.len() - value.len();
     let value = unquoted(value);
-    if SIZES.contains(&option) && !malformed_property_value::is_size(value) {
-        return Some((start, option, malformed_property_value::NO_SIZE));
+    if SIZES.contains(&option)
+        && let Some(why) = malformed_property_value::of_memory(value)
+    {
+        return Some((start, option, why));
+    }
+    if let Some(why) = malformed_property_value::of_option(option, value) {
+        return Some((start, option, why));
     }
     let is_number = value.bytes().all(|byte| byte.is_ascii_digit());
     (COUNTS.contains(&option) && !is_number).then_some((start, option, "not a number"))

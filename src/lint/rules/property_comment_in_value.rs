@@ -19,7 +19,7 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
-    for (source, entries) in facts.property_files() {
+    for (source, entries) in facts.property_files().iter().chain(facts.near_files()) {
         for entry in entries {
             let raw = source.slice(entry.value_span);
             let Some(at) = comment(raw) else { continue };

@@ -407,7 +407,9 @@ fn forgotten(
         let behind = &rest[skipped + name.len()..];
         let closed = !open || behind.starts_with(['}', ')']);
         // Braces around a whole text are stronger evidence than around a part.
-        let whole = open && at == 0 && behind.len() == 1 && name.len() > 2;
+        // The value of `name=value` is a whole text too.
+        let begins = at == 0 || text[..at].ends_with('=');
+        let whole = open && begins && behind.len() == 1 && name.len() > 2;
         // In a path, parentheses after a dollar sign are meant as a variable.
         let in_path = of_path && rest.starts_with('(') && behind.starts_with(')');
         // A path that consists only of a name in braces, even after another character, is meant as a variable.
