@@ -510,6 +510,82 @@ fn values_whose_names_tell_are_checked() {
     }
 }
 
+/// Arguments of DistCp and Pig, and options of Spark with wrong values.
+#[test]
+fn arguments_of_other_programs_are_checked() {
+    let given = "nameNode=hdfs://nn:8020\njobTracker=rm:8032\noozie.use.system.libpath=true\noozie.wf.application.path=${nameNode}/app\n";
+    let places = "<job-tracker>${jobTracker}</job-tracker><name-node>${nameNode}</name-node>";
+    let words = |name: &str, words: &[&str]| {
+        let all = words.iter().map(|word| format!("<{name}>{word}</{name}>"));
+        all.collect::<String>()
+    };
+    let distcp = |all: &[&str]| {
+        let all = words("arg", all);
+        one_action(
+            &format!("<distcp xmlns='uri:oozie:distcp-action:0.2'>{places}{all}</distcp>"),
+            given,
+        )
+    };
+    let pig = |all: &[&str]| {
+        let all = words("argument", all);
+        one_action(&format!("<pig>{places}<script>lib/x.py</script>{all}</pig>"), given)
+    };
+    let spark = |options: &str| {
+        let body = format!(
+            "<spark xmlns='uri:oozie:spark-action:0.2'>{places}<master>yarn</master><mode>cluster</mode><name>n</name>
+<jar>lib/x.py</jar><spark-opts>{options}</spark-opts></spark>"
+        );
+        one_action(&body, given)
+    };
+    for right in [
+        &["-m", "10", "--update", "/a", "/b"][..],
+        &["-m 10", "/a", "/b"],
+        &["-strategy", "dynamic", "/a", "/b"],
+        &["-Da=b", "-log", "/c", "/a", "/b"],
+    ] {
+        assert_eq!(distcp(right), "", "{right:?}");
+    }
+    for (wrong, message) in [
+        (&["-m", "ten", "/a", "/b"][..], "the value of `-m` is not a number"),
+        (&["-bandwidth 10", "/a", "/b"], "`-bandwidth` and its value are two arguments"),
+        (&["-bandwidth", "-update", "/a", "/b"], "`-bandwidth` has no value"),
+        (&["-strategy", "dynmic", "/a", "/b"], "neither `dynamic` nor `uniformsize`"),
+        (&["-Dmapreduce.job.queuename", "/a", "/b"], "has no value"),
+        (&["-Dmapreduce.job.queuenam=a", "/a", "/b"], "nothing reads `mapreduce.job.queuenam`"),
+    ] {
+        let found = distcp(wrong);
+        assert!(found.contains(message) && found.lines().count() == 1, "{wrong:?}: {found}");
+    }
+    for right in [&["-param", "a=b", "-p", "c=d", "-t", "x"][..], &["-param", "${nameNode}", "-M"]]
+    {
+        assert_eq!(pig(right), "", "{right:?}");
+    }
+    for (wrong, message) in [
+        (&["-param", "a"][..], "`a` has no `=`"),
+        (&["-parm", "a=b"], "Pig has no option `-parm`"),
+        (&["-param", "-param", "a=b"], "`-param` has no value"),
+        (&["-param", "a=b", "c=d"], "`c=d` has no `-param` in front of it"),
+    ] {
+        let found = pig(wrong);
+        assert!(found.contains(message) && found.lines().count() == 1, "{wrong:?}: {found}");
+    }
+    for right in
+        ["--deploy-mode cluster --master yarn", "--executor-memory 4000", "--remote sc://h"]
+    {
+        assert_eq!(spark(right), "", "{right}");
+    }
+    for (wrong, message) in [
+        ("--deploy-mode clustr", "neither `client` nor `cluster`"),
+        ("--master yran", "not a master that Spark knows"),
+        ("--executor-memory 4", "its unit is missing"),
+        ("--options a=b", "`spark-submit` has no option `--options`"),
+        ("--conf spark.executor.extraJavaOptions=-Xmx4g", "refused by Spark"),
+    ] {
+        let found = spark(wrong);
+        assert!(found.contains(message) && found.lines().count() == 1, "{wrong}: {found}");
+    }
+}
+
 /// A function without `${…}` is text, and one finding says so.
 #[test]
 fn a_function_without_braces_in_a_decision_is_one_finding() {

@@ -1,8 +1,10 @@
 //! Misspelt options of DistCp.
 
+use super::malformed_property_value;
 use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety, within};
 use crate::lint::facts::masked;
 use crate::lint::{Facts, Rule};
+use crate::syntax::xml::Decoded;
 
 pub(super) static RULE: Rule = Rule {
     kind: Kind {
@@ -44,10 +46,64 @@ const OPTIONS: [&str; 22] = [
     "-useiterator",
 ];
 
+/// Options whose value is a number.
+const NUMBERS: [&str; 5] =
+    ["-bandwidth", "-blocksperchunk", "-copybuffersize", "-m", "-numListstatusThreads"];
+
+/// Other options with a value.
+const VALUED: [&str; 6] = ["-f", "-filters", "-log", "-strategy", "-tmp", "-sizelimit"];
+
+/// Returns what is wrong with the value of an option.
+fn of_value(option: &str, value: &str) -> Option<&'static str> {
+    if value.is_empty() || value.starts_with('-') || value.contains(['$', '@', '#', '%', '{', '<'])
+    {
+        return None;
+    }
+    let is_near = |known: &str| within(value, known, 2).is_some_and(|distance| distance > 0);
+    if option == "-strategy" && (is_near("dynamic") || is_near("uniformsize")) {
+        return Some("neither `dynamic` nor `uniformsize`");
+    }
+    let is_number = value.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    (NUMBERS.contains(&option) && !is_number).then_some("not a number")
+}
+
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     for action in facts.actions.iter().filter(|action| action.kind() == "distcp") {
+        let texts: Vec<Decoded<'_>> = action.texts(&["arg"]).collect();
+        for pair in texts.windows(2) {
+            let (option, value) = (pair[0].text.as_ref(), pair[1].text.as_ref());
+            if let Some(why) = of_value(option, value) {
+                out.push(malformed_property_value::finding(pair[1].span(), option, why));
+            }
+            let is_valued = NUMBERS.contains(&option) || VALUED.contains(&option);
+            if is_valued && (OPTIONS.contains(&value) || NUMBERS.contains(&value)) {
+                let message = format!("`{option}` has no value");
+                out.push(Diagnostic::new(&RULE.kind, pair[0].span(), message).likely());
+            }
+        }
+        for text in &texts {
+            let option = text.text.split(' ').next().unwrap_or_default();
+            let is_valued = NUMBERS.contains(&option) || VALUED.contains(&option);
+            // The value of an option of one letter may follow it directly, and blanks are removed from it.
+            if is_valued && option.len() > 2 && option.len() < text.text.len() {
+                let message = format!("`{option}` and its value are two arguments");
+                let found = Diagnostic::new(&RULE.kind, text.span(), message).likely();
+                out.push(found.help("write each of them in an `arg` of its own"));
+            } else if text.text.starts_with("-D")
+                && text.text.len() > 2
+                && !text.text.contains(['=', '$'])
+            {
+                let message = format!("`{}` has no value: write it as `-Dname=value`", text.text);
+                out.push(Diagnostic::new(&RULE.kind, text.span(), message).likely());
+            }
+        }
         for text in action.texts(&["arg"]) {
-            let name = masked(&text.text);
+            let written = masked(&text.text);
+            // A second hyphen changes nothing.
+            let name = match written.strip_prefix("--") {
+                Some(rest) => format!("-{rest}"),
+                None => written.clone(),
+            };
             let is_option = name.starts_with('-') && name.len() > 4 && !name.starts_with("-D");
             if !is_option || name.contains('_') || OPTIONS.contains(&name.as_str()) {
                 continue;
@@ -56,12 +112,8 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 let known_slip = name.eq_ignore_ascii_case(known) || known.len() > 4;
                 Some((within(&name, known, 2).filter(|_| known_slip)?, known))
             });
-            // The only difference may be a second hyphen, as in `--update`.
-            let near = near.min().map(|(_, known)| known).or_else(|| {
-                OPTIONS.into_iter().find(|known| name.strip_prefix('-') == Some(known))
-            });
-            let Some(near) = near else { continue };
-            let message = format!("DistCp has no option `{name}` and treats it as a path");
+            let Some((_, near)) = near.min() else { continue };
+            let message = format!("DistCp has no option `{written}` and treats it as a path");
             let span = text.span();
             out.push(
                 Diagnostic::new(&RULE.kind, span, message)

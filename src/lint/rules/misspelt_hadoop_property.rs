@@ -45,17 +45,20 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     for action in &facts.actions {
         let texts = match action.kind() {
             "spark" | "spark2" | "spark3" => action.texts(&["spark-opts"]),
+            "distcp" | "pig" | "sqoop" => action.texts(&["arg", "argument", "command"]),
             "shell" if submits(action) => action.texts(&["argument"]),
             _ => continue,
         };
         for text in texts {
             let words = text.text.split_whitespace();
             for word in words {
+                let of_hadoop =
+                    word.strip_prefix("-D").filter(|_| !action.kind().starts_with("spark"));
                 let word = word.strip_prefix("--conf=").unwrap_or(word).trim_matches(['"', '\'']);
-                let Some((name, _)) = word.split_once('=').filter(|(n, _)| n.starts_with("spark"))
-                else {
-                    continue;
-                };
+                let of_spark =
+                    || word.split_once('=').filter(|(name, _)| name.starts_with("spark"));
+                let of_hadoop = of_hadoop.and_then(|rest| rest.split_once('='));
+                let Some((name, _)) = of_hadoop.or_else(of_spark) else { continue };
                 let at = name.as_ptr() as usize - text.text.as_ptr() as usize;
                 report(name, text.source(at..at + name.len()));
             }
