@@ -121,6 +121,8 @@ pub struct Gathering {
 /// Maximum number of names of missing scripts of a definition, and of scripts with which each is compared.
 const MOST_LOST: usize = 64;
 const MOST_COMPARED_SCRIPTS: usize = 2_000;
+/// The key of the scripts in top folders without definitions: no folder has this name.
+const APART: &str = "/";
 /// Maximum number of scripts checked per definition.
 const MOST_NAMED: usize = 64;
 /// A tree keeps its scripts beside its definitions if at most one in this many is missing.
@@ -316,6 +318,10 @@ impl Gathering {
             self.definitions.iter().filter_map(|path| top(path, common)).collect();
         for script in &self.scripts {
             let top = top(script, followed.common);
+            if top.is_some_and(|top| !tops.contains(top)) {
+                let apart = index.scripts.entry(APART.to_owned()).or_default();
+                apart.entry(name_of(script).to_owned()).or_default().insert(script.clone());
+            }
             for top in [top, Some("").filter(|_| above && top.is_some())].into_iter().flatten() {
                 let of_name = index.scripts.entry(top.to_owned()).or_default();
                 of_name.entry(name_of(script).to_owned()).or_default().insert(script.clone());
@@ -486,19 +492,27 @@ impl Index {
         self.scripts.get(top(&self.whole(path), self.common).unwrap_or_default())
     }
 
-    /// The scripts and jars in the same top folder as a definition whose names nearly equal one of these, which none of
-    /// them has.
+    /// Whether some scripts and jars are in top folders without definitions.
+    pub fn has_scripts_apart(&self) -> bool {
+        self.scripts.contains_key(APART)
+    }
+
+    /// The scripts and jars in the same top folder as a definition, or in one without definitions, whose names nearly
+    /// equal one of these, which none of them has.
     pub fn scripts_called_nearly<'n>(
         &self,
         path: &str,
         names: impl Iterator<Item = &'n str>,
     ) -> BTreeSet<String> {
-        let Some(all) = self.scripts_near(path) else { return BTreeSet::new() };
+        // A folder without definitions belongs to the same repository as those that have some.
+        let lists = [self.scripts_near(path), self.scripts.get(APART)];
+        let all = || lists.into_iter().flatten();
         let ending = |name: &str| name.rsplit_once('.').map(|(_, ending)| ending.to_owned());
-        let lost = names.filter(|name| name.len() > 5 && !all.contains_key(*name));
+        let lost =
+            names.filter(|name| name.len() > 5 && !all().any(|list| list.contains_key(*name)));
         let lost: BTreeSet<&str> = lost.take(MOST_LOST).collect();
         let near = lost.into_iter().flat_map(|name| {
-            let known = all.iter().take(MOST_COMPARED_SCRIPTS);
+            let known = all().flatten().take(MOST_COMPARED_SCRIPTS);
             known
                 .filter(move |(other, _)| ending(name) == ending(other) && is_mistyped(name, other))
         });
@@ -539,6 +553,12 @@ impl Index {
             }
         }
         all
+    }
+
+    /// The classes that a definition names and that have a source near it.
+    pub fn classes_with_source(&self, path: &str, tree: &Tree) -> BTreeSet<String> {
+        let Some(sources) = self.sources_near(path) else { return BTreeSet::new() };
+        classes(tree).filter(|class| sources.of(class).is_some()).collect()
     }
 
     /// The sources of the main classes that a definition names.

@@ -313,7 +313,8 @@ impl Project {
         loaded.submission.lost = index.lost(&own).to_vec();
         loaded.submission.may_have_parent = index.has_strays();
         let near = index.scripts_near(&own).filter(|near| !near.is_empty());
-        let text = near.map_or("", |_| loaded.source.text.as_str());
+        let is_compared = near.is_some() || index.has_scripts_apart();
+        let text = if is_compared { loaded.source.text.as_str() } else { "" };
         let words = || dotted(text).filter(|word| is_script(word));
         let named = words().filter_map(|word| near?.get(word)).flatten();
         let alike = index.scripts_called_nearly(&own, words());
@@ -431,6 +432,7 @@ fn add_named(index: &Index, loaded: &mut Loaded, looks: Looks<'_>) {
         sources = index.main_sources(&own, analysis.tree());
         paths.extend(sources.values().cloned());
     }
+    loaded.submission.sourced = index.classes_with_source(&own, analysis.tree());
     loaded.submission.classes = classes;
     loaded.submission.sources = sources;
     loaded.analysis = Some(analysis);

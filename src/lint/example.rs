@@ -168,6 +168,7 @@ impl Example {
         let tree = Tree::parse_tolerantly(&self.files[0].1).0;
         submission.classes = index.classes_alike(path, || &tree, value);
         submission.sources = index.main_sources(path, &tree);
+        submission.sourced = index.classes_with_source(path, &tree);
         submission
     }
 

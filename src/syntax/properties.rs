@@ -469,6 +469,8 @@ pub struct Submission {
     pub scripts: Option<std::collections::BTreeSet<String>>,
     /// The classes that it names and that have no source in the tree, if others have a similar name there.
     pub classes: BTreeMap<String, Alike>,
+    /// The classes that it names and that have a source in the tree.
+    pub sourced: std::collections::BTreeSet<String>,
     /// The sources of the main classes whose output it may capture.
     pub sources: BTreeMap<String, String>,
     /// Whether the definitions of the tree have nearly all of their scripts beside them.

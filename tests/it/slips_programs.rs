@@ -446,6 +446,76 @@ fn values_of_known_properties_are_checked() {
     }
 }
 
+/// Packages that many classes have, unless the sources have the same slip.
+#[test]
+fn misspelt_packages_are_told() {
+    let flow = |class: &str| {
+        format!(
+            "<workflow-app name='w' xmlns='uri:oozie:workflow:0.5'><start to='a'/><action name='a'>
+  <java><job-tracker>rm:8032</job-tracker><name-node>hdfs://nn</name-node>
+  <main-class>{class}</main-class></java><ok to='end'/><error to='bad'/></action>
+  <kill name='bad'><message>bad</message></kill><end name='end'/></workflow-app>"
+        )
+    };
+    for right in [
+        "org.apache.oozie.example.Demo",
+        "org.apache.hadoop.examples.Sort",
+        "org.apache.hama.Demo",
+        "org.acme.Load",
+        "Load",
+    ] {
+        assert_eq!(told(&[("workflow.xml", &flow(right))]), "", "{right}");
+    }
+    for (wrong, column) in [
+        ("org.apahce.oozie.example.Demo", 19),
+        ("org.apache.haddop.util.RunJar", 26),
+        ("org.apache.hadoop.exmaples.Sort", 33),
+        ("com.exmaple.Load", 19),
+        ("ogr.apache.hadoop.util.RunJar", 15),
+    ] {
+        let found = told(&[("workflow.xml", &flow(wrong))]);
+        assert!(
+            found.starts_with(&format!("workflow.xml:3:{column}: "))
+                && found.contains("[misspelt-class-name]")
+                && found.lines().count() == 1,
+            "{wrong}: {found}"
+        );
+    }
+    let source = ("src/main/java/com/exmaple/Load.java", "package com.exmaple;\nclass Load {}\n");
+    assert_eq!(told(&[("workflow.xml", &flow("com.exmaple.Load")), source]), "");
+}
+
+/// A script that runs on another host, or in a folder that a variable gives, is in the repository.
+#[test]
+fn programs_are_compared_with_the_scripts_of_the_repository() {
+    let flow = |action: &str| {
+        format!(
+            "<workflow-app name='w' xmlns='uri:oozie:workflow:0.5'><start to='a'/><action name='a'>
+  {action}<ok to='end'/><error to='bad'/></action>
+  <kill name='bad'><message>bad</message></kill><end name='end'/></workflow-app>"
+        )
+    };
+    let given = "folder=/opt/scripts\noozie.wf.application.path=hdfs://nn/apps/a\n";
+    let tell = |command: &str| {
+        let ssh = format!(
+            "<ssh xmlns='uri:oozie:ssh-action:0.1'><host>ann@host</host><command>{command}</command></ssh>"
+        );
+        told(&[
+            ("oozie/workflow.xml", &flow(&ssh)),
+            ("oozie/job.properties", given),
+            ("scripts/load_orders.sh", "echo"),
+            ("scripts/count_orders.sh", "echo"),
+        ])
+    };
+    assert_eq!(tell("${folder}/load_orders.sh"), "");
+    assert_eq!(tell("${folder}/send_orders.sh"), "");
+    let found = tell("${folder}/load_order.sh");
+    assert_eq!(
+        found,
+        "oozie/workflow.xml:2:81: warning: `load_order.sh` looks like a misspelling of `load_orders.sh` [misspelt-path]\n"
+    );
+}
+
 /// One slash before a cluster that other values name, and an address without its colon.
 #[test]
 fn addresses_are_told_once() {
@@ -584,6 +654,45 @@ fn arguments_of_other_programs_are_checked() {
         let found = spark(wrong);
         assert!(found.contains(message) && found.lines().count() == 1, "{wrong}: {found}");
     }
+}
+
+/// Hosts of addresses, names of variables, and values without a colon after their scheme.
+#[test]
+fn hosts_and_names_with_slips_are_told() {
+    let given =
+        "nameNode=hdfs://nn:8020\njobTracker=rm:8032\noozie.wf.application.path=${nameNode}/app\n";
+    let mail = |to: &str| {
+        let body = "<email xmlns='uri:oozie:email-action:0.2'><to>${to}</to><subject>s</subject><body>b</body></email>";
+        let by_property = one_action(body, &format!("{given}to={to}\n"));
+        (one_action(&body.replace("${to}", to), given), by_property)
+    };
+    assert_eq!(mail("ann@example.com,bob@gmail.com"), (String::new(), String::new()));
+    for wrong in ["ann@.example.com", "ann@example..com", "ann@gmial.com", "ann@example.con"] {
+        let (found, by_property) = mail(wrong);
+        assert!(found.starts_with("app/workflow.xml:2:") && found.lines().count() == 1, "{found}");
+        let is_one = by_property.lines().count() == 1;
+        assert!(by_property.starts_with("app/job.properties:4:") && is_one, "{by_property}");
+    }
+    let places = "<job-tracker>${jobTracker}</job-tracker><name-node>${nameNode}</name-node>";
+    let shell = |variable: &str| {
+        let body = format!(
+            "<shell xmlns='uri:oozie:shell-action:0.3'>{places}<exec>echo</exec><env-var>{variable}</env-var></shell>"
+        );
+        one_action(&body, given)
+    };
+    assert_eq!(shell("A=b c"), "");
+    assert!(shell("A = b").contains("[shell-env-var-malformed]"));
+    let java = |value: &str| {
+        let body = format!(
+            "<java>{places}<configuration><property><name>a.input</name><value>{value}</value></property></configuration>
+<main-class>a.Main</main-class></java>"
+        );
+        one_action(&body, given)
+    };
+    assert_eq!(java("/nn/data"), "");
+    let found = java("hdfs//nn/data");
+    assert!(found.contains("a colon is missing after the scheme `hdfs`"), "{found}");
+    assert_eq!(found.lines().count(), 1, "{found}");
 }
 
 /// A function without `${…}` is text, and one finding says so.

@@ -26,6 +26,13 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             // An empty value is wrong as well.
             known.extend(Said::at(facts, &text).filter(|said| said.value.is_empty()));
             for said in &known {
+                if let Some(why) = said.value.split(',').find_map(|item| host(item.trim()))
+                    && of_list(said.value).is_none()
+                {
+                    let message = format!("no mail reaches {}: {why}", said.words());
+                    let finding = Diagnostic::new(&RULE.kind, text.span(), message).likely();
+                    out.push(said.place(facts, finding.at_most(Level::Warning), USED_HERE));
+                }
                 if let Some(why) = of_list(said.value) {
                     let message =
                         format!("{} is not an address that mail can be sent to", said.words());
@@ -57,8 +64,15 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 // A bare name is a user of the mail server. Between full addresses, it was split off from one.
                 let torn = plain.contains('@') && !plain.contains('"') && is_torn(written);
                 let message = problem(written).or(torn.then_some("this is not a valid address"));
-                let Some(message) = message.filter(|_| !plain.is_empty()) else { continue };
                 let end = (from + item.len()).max(from);
+                if message.is_none()
+                    && let Some(why) = host(written)
+                {
+                    let message = format!("no mail reaches this address: {why}");
+                    let found = Diagnostic::new(&RULE.kind, text.source(from..end), message);
+                    out.push(found.about(text.text.as_ref()).likely().at_most(Level::Warning));
+                }
+                let Some(message) = message.filter(|_| !plain.is_empty()) else { continue };
                 out.push(
                     Diagnostic::new(&RULE.kind, text.source(from..end), message)
                         .about(text.text.as_ref())
@@ -96,6 +110,37 @@ fn problem(item: &str) -> Option<&'static str> {
     } else if !quoted && plain.contains('.') && !item.contains(['@', '$', '#', '%', '{']) {
         // A bare name is a user of the mail server, and hardly contains a dot.
         Some("this is not a valid address")
+    } else {
+        None
+    }
+}
+
+/// Returns what is wrong with the host of one address, which the server does not check.
+fn host(item: &str) -> Option<&'static str> {
+    const SLIPS: [&str; 12] = [
+        "gamil.com",
+        "gmai.com",
+        "gmail.co",
+        "gmal.com",
+        "gmial.com",
+        "gnail.com",
+        "hotmai.com",
+        "hotmial.com",
+        "outlok.com",
+        "outlook.co",
+        "yaho.com",
+        "yahooo.com",
+    ];
+    const ENDINGS: [&str; 6] = [".cmo", ".con", ".comm", ".ocm", ".ogr", ".nte"];
+    let (_, host) = item.split_once('@')?;
+    if host.contains(['$', '{', '>', '"', '#', '%']) {
+        return None;
+    }
+    let lower = host.to_ascii_lowercase();
+    if host.starts_with('.') || host.ends_with('.') || host.contains("..") {
+        Some("a part between two dots of its host is missing")
+    } else if SLIPS.contains(&lower.as_str()) || ENDINGS.iter().any(|end| lower.ends_with(end)) {
+        Some("its host has a slip")
     } else {
         None
     }

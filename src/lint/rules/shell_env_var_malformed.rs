@@ -30,6 +30,13 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                     continue;
                 }
                 None => "this is not of the form `NAME=value`",
+                // No program finds a variable whose name has a blank.
+                Some((name, _)) if name.trim().is_empty() || name.contains([' ', '\t']) => {
+                    let message = "the name of the variable is empty, or contains whitespace";
+                    let found = Diagnostic::new(&RULE.kind, text.span(), message).likely();
+                    out.push(found.at_most(Level::Warning).help("write `NAME=value`"));
+                    continue;
+                }
                 Some((_, value)) if value.trim_matches('=').is_empty() => {
                     "the variable has no value"
                 }
