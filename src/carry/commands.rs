@@ -143,7 +143,7 @@ pub(super) trait Commands<'a>: Says<'a> + Sized {
     fn split(&mut self, scalar: &Scalar) -> Word {
         let text = self.say(scalar);
         if scalar.as_str().contains(['"', '\'']) {
-            let reason = "it is split at every blank, even between quotes";
+            let reason = "it is split at every space, even between quotes";
             self.differs(scalar.span(), reason, "write each argument as an element of its own");
         }
         Word::Split(text)

@@ -214,9 +214,11 @@ pub(super) fn of_tree(tree: &Tree) -> Vec<Suppression> {
                             "write `<!-- ankus: allow(rule) reason -->` before the element";
                         (nothing, Vec::new(), Some(wanted))
                     }
-                    Said::Allowed(_, true) if node.span().start >= root_start => {
-                        (nothing, Vec::new(), Some("`allow-file` stands before the root element"))
-                    }
+                    Said::Allowed(_, true) if node.span().start >= root_start => (
+                        nothing,
+                        Vec::new(),
+                        Some("`allow-file` must come before the root element"),
+                    ),
                     Said::Allowed(rules, true) => (everything, rules, None),
                     Said::Allowed(rules, false) => {
                         waiting.push(read_so_far.len());

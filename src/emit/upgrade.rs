@@ -171,7 +171,7 @@ impl Raiser<'_> {
                 "ssh" if namespace == "uri:oozie:workflow:0.1" && self.to != "0.1" => {
                     let message = "`ssh` gets a schema of its own".to_owned();
                     if element.prefix().is_some() {
-                        self.hinder(element.name_span(), "this `ssh` needs a namespace of its own");
+                        self.hinder(element.name_span(), "this `ssh` needs its own namespace");
                     } else {
                         let at = Span::at(element.name_span().end as usize);
                         self.replace(at, " xmlns=\"uri:oozie:ssh-action:0.1\"", message);

@@ -132,7 +132,7 @@ fn is_legal(
 ) -> Result<(), String> {
     let refused = |why: &str| Err(format!("`{name}` {why}"));
     if name.trim() != name || name.is_empty() {
-        return refused("begins or ends with a blank, or is empty");
+        return refused("begins or ends with a space, or is empty");
     }
     if name.contains(['<', '>', '&', '"', '\'', '$', '#', '{', '}', ','])
         || name.contains(char::is_control)

@@ -61,7 +61,7 @@ pub(super) fn global_section(facts: &Facts<'_>) -> Option<Shared> {
             Edit { file: None, span: Span::at(place.span().start as usize), text: section };
         let mut edits: Vec<Edit> = removals.chain([insertion]).collect();
         edits.sort_by_key(|edit| edit.span);
-        Fix { title: "Say it once in `global`".to_owned(), safety: Safety::Guess, edits }
+        Fix { title: "Set it once in `global`".to_owned(), safety: Safety::Guess, edits }
     });
     Some(Shared { actions: actions.len(), first, fix })
 }

@@ -57,7 +57,7 @@ fn in_a_list(entry: &Entry, name: &str) -> Option<Found> {
     let sign = &entry.name;
     let message = format!("this line sets `{sign}`, and nothing sets `{name}`");
     let is_pair = rest.trim_start().starts_with([':', '=']);
-    is_pair.then_some((entry.name_span, message, "write `name=value`, and nothing in front of it"))
+    is_pair.then_some((entry.name_span, message, "write `name=value`, with nothing in front of it"))
 }
 
 /// `a=1 b=2`: the value of `a` is `1 b=2`.
@@ -72,7 +72,7 @@ fn behind_another(source: &Source, entry: &Entry, name: &str) -> Option<Found> {
     let span = Span::new(start, start + name.len());
     let message =
         format!("`{name}` is a part of the value of `{}`, so nothing sets it", entry.name);
-    Some((span, message, "begin a new line before it"))
+    Some((span, message, "start a new line before it"))
 }
 
 #[cfg(test)]

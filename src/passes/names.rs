@@ -257,7 +257,7 @@ fn undefined_credentials(
                 .did_you_mean(*name)
                 .fix(Fix::guess(format!("Rename to `{name}`"), defined.span, *name));
             for span in spans.iter().take(MOST_SHOWN) {
-                finding = finding.note(*span, "asked for here");
+                finding = finding.note(*span, "used here");
             }
             findings.push(finding);
             continue;

@@ -78,13 +78,13 @@ pub fn judge(flow: Flow<'_>) -> Vec<Diagnostic> {
         solution.faults.iter().map(|found| finding(workflow, graph, found)).collect();
     if solution.undecided {
         let message = "the graph is too complex to be analyzed completely";
-        let help = "what is reported was simulated and is certain; there may be more";
+        let help = "every reported fault was simulated and is certain; there may be more";
         findings.push(Diagnostic::new(&GRAPH_UNDECIDED, workflow.span, message).help(help));
     }
     if solution.unplayed > 0 {
         let message =
             format!("{} more faults of forks and joins may exist here", solution.unplayed);
-        let help = "what is reported was simulated and is certain; fix it first";
+        let help = "every reported fault was simulated and is certain; fix those first";
         findings.push(Diagnostic::new(&GRAPH_UNDECIDED, workflow.span, message).help(help));
     }
     findings.sort_by_key(|finding| finding.span);
@@ -158,7 +158,7 @@ fn finding(workflow: &Workflow, graph: &Graph, found: &Found<'_>) -> Diagnostic 
     } else {
         finding = finding.help(match found.fault {
             Fault::Double if found.price > 0 => {
-                "send failures to a kill node, or give each path a handler of its own"
+                "send failures to a kill node, or give each path its own handler"
             }
             Fault::Double => "let the paths meet in their join, and continue from there",
             Fault::Orphan => "go to the node after the join",
@@ -174,15 +174,15 @@ fn finding(workflow: &Workflow, graph: &Graph, found: &Found<'_>) -> Diagnostic 
     finding.witness(Witness { fault, node, failures, run: run.collect() })
 }
 
-/// The message: what happens, when, and with which consequence.
+/// The message: when it happens, what happens, and with which consequence.
 fn message(workflow: &Workflow, graph: &Graph, found: &Found<'_>) -> String {
     let name = |node: u32| workflow.node(NodeId(node)).name.text.clone();
     let node = name(found.node);
     let fork = found.fork.map(name).unwrap_or_default();
     let failures = match found.price {
         0 => String::new(),
-        1 => ", when 1 action fails".to_owned(),
-        price => format!(", when {price} actions fail"),
+        1 => "when 1 action fails, ".to_owned(),
+        price => format!("when {price} actions fail, "),
     };
     let what = match found.fault {
         Fault::Double if graph.role(found.node) == Role::Join => {
@@ -203,11 +203,11 @@ fn message(workflow: &Workflow, graph: &Graph, found: &Found<'_>) -> String {
     let then = match found.fault {
         Fault::Double => "; the job fails",
         Fault::Orphan => "; the job fails",
-        Fault::CutOff => "; whatever its other paths are doing is killed",
+        Fault::CutOff => "; its other paths are killed",
         Fault::Race => "; the slowest decides where the run continues",
-        Fault::Hang => ", as two of its paths are one",
+        Fault::Hang => ", because two of its paths count as one",
     };
-    format!("{what}{failures}{then}")
+    format!("{failures}{what}{then}")
 }
 
 /// A step of the run that demonstrates a fault.
@@ -309,13 +309,13 @@ mod tests {
         check(
             &format!("{FORK}{}{}", action("a", "j", "k"), action("b", "end", "k")),
             &[
-                "cut-off: `end` ends the run on a path of the fork `f`; whatever its other paths are doing is killed [:start: f f b]",
+                "cut-off: `end` ends the run on a path of the fork `f`; its other paths are killed [:start: f f b]",
             ],
         );
         check(
             &format!("{FORK}{}{}", action("a", "j", "end"), action("b", "j", "k")),
             &[
-                "cut-off-after-failure: `end` ends the run on a path of the fork `f`, when 1 action fails; whatever its other paths are doing is killed [:start: f f a]",
+                "cut-off-after-failure: when 1 action fails, `end` ends the run on a path of the fork `f`; its other paths are killed [:start: f f a]",
             ],
         );
         check(
@@ -326,7 +326,7 @@ mod tests {
                 action("t", "k", "k")
             ),
             &[
-                "entered-twice-after-failures: `t` is entered twice, on two paths of the fork `f`, when 2 actions fail; the job fails [:start: f f a b]",
+                "entered-twice-after-failures: when 2 actions fail, `t` is entered twice, on two paths of the fork `f`; the job fails [:start: f f a b]",
             ],
         );
         check(
@@ -351,7 +351,7 @@ mod tests {
                 action("a", "j", "end")
             ),
             &[
-                "hangs: the join of the fork `f` waits forever, as two of its paths are one [:start:]",
+                "hangs: the join of the fork `f` waits forever, because two of its paths count as one [:start:]",
             ],
         );
     }

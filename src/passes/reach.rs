@@ -149,7 +149,7 @@ pub(crate) fn long_names(workflow: &Workflow, reach: &Reach, target: Target) -> 
             let kind = if seen { &NODE_NAME_TOO_LONG } else { &FAULT_OUT_OF_REACH };
             let server = target.name();
             let message = format!(
-                "the name has {length} characters, more than the {limit} that server {server} takes"
+                "the name has {length} characters, more than the {limit} that server {server} accepts"
             );
             let finding = Diagnostic::new(kind, node.name.span, message);
             findings.push(if seen { finding } else { finding.at_most(Level::Info) });
@@ -360,7 +360,7 @@ fn unreachable(workflow: &Workflow, node: &Node, entered: bool, kills: usize) ->
         };
     }
     let message = format!("no path from start leads to `{name}`");
-    let help = "add a transition to it, or remove it; the server never looks at it, so its mistakes stay hidden";
+    let help = "add a transition to it, or remove it; the server never checks it, so its mistakes stay hidden";
     let finding = Diagnostic::new(&UNREACHABLE_NODE, span, message).about("start").help(help);
     let finding = finding.naming([&**name]);
     match entered || node.shape == Shape::End {

@@ -56,7 +56,7 @@ pub fn forks_and_joins(workflow: &Workflow, target: Target) -> Vec<Diagnostic> {
 
 /// The message for a definition of `length` bytes.
 pub(crate) fn too_long(length: u64, limit: u64) -> String {
-    format!("this definition has {length} bytes; the server takes {limit}")
+    format!("this definition has {length} bytes; the server accepts {limit}")
 }
 
 /// Reports what only the server's parser refuses, after the schemas accepted it: the length of the definition, an
@@ -68,7 +68,7 @@ pub fn parser(tree: &Tree, rules: &Rules<'_>) -> Vec<Diagnostic> {
     if text.len() > rules.length_limit {
         let message = too_long(text.len() as u64, rules.length_limit as u64);
         findings.push(Diagnostic::new(&DEFINITION_TOO_LONG, root.name_span(), message).help(
-            "put what actions share into `<global>` or a `job-xml` file, or split it into sub-workflows",
+            "move what actions share to `<global>` or a `job-xml` file, or split the workflow into sub-workflows",
         ));
     }
     if root.name() != "workflow-app" {
@@ -94,7 +94,7 @@ pub fn parser(tree: &Tree, rules: &Rules<'_>) -> Vec<Diagnostic> {
                         number.content(),
                         format!("the server cannot parse this value of `{}`", number.name()),
                     )
-                    .help("no blanks around it, and nothing above 2147483647"),
+                    .help("write a number up to 2147483647, without whitespace around it"),
                 );
             }
         }
@@ -338,7 +338,7 @@ impl Teller<'_> {
                 );
                 let finding = Diagnostic::new(&FORK_WITH_SEVERAL_JOINS, place, message);
                 joins.iter().fold(finding, |finding, join| {
-                    finding.note(self.place(*join), "some paths end here")
+                    finding.note(self.place(*join), "some of its paths end here")
                 })
             }
             "E0732" => {
@@ -360,13 +360,13 @@ impl Teller<'_> {
             )
             .note(self.place(fault.other), "one fork is here")
             .note(fault.fork.map_or(place, |fork| self.place(fork)), "the other is here")
-            .help("each fork needs a join of its own"),
+            .help("each fork needs its own join"),
             "E0737" => self.end_inside(fault, &inside),
             "E0744" => self.path_repeated(fault),
             _ => Diagnostic::new(
                 &NODE_REACHED_TWICE_IN_PARALLEL,
                 place,
-                format!("two paths lead to `{name}` and nothing decides between them"),
+                format!("two paths lead to `{name}`, and no decision chooses between them"),
             )
             .help(match self.target {
                 Target::V3_3_2 => {

@@ -57,7 +57,7 @@ impl Reader<'_> {
                     None => {}
                 },
                 _ => {
-                    let message = "`indent` is a number of blanks, or \"tab\"".to_owned();
+                    let message = "`indent` is a number of spaces, or \"tab\"".to_owned();
                     reader.problem(span_of(value), message, None);
                 }
             },

@@ -212,7 +212,7 @@ fn a_slip_in_the_defaults_is_told_there() {
     assert_eq!(tell("value"), "");
     assert_eq!(
         tell("vlaue"),
-        "x/config-default.xml:2:35: warning: `vlaue` is no part of a property [job-xml-unreadable]\n"
+        "x/config-default.xml:2:35: warning: `vlaue` is not part of a property [job-xml-unreadable]\n"
     );
 }
 

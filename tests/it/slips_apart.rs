@@ -691,7 +691,7 @@ fn a_path_without_a_file_system_is_told_of() {
     assert_eq!(tell("${name.node}/tmp/x"), "");
     let found = tell("tmp/x");
     assert!(
-        found.starts_with("workflow.xml:3:14: error: nothing says which file system `tmp/x` is on"),
+        found.starts_with("workflow.xml:3:14: error: `tmp/x` does not name a file system, and the action has no name node"),
         "{found}"
     );
     let found = tell("{name.node}/tmp/x");

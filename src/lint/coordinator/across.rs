@@ -556,7 +556,7 @@ fn diverging(
         }
         if other.as_str() != value.as_str() {
             let message = format!(
-                "`{}` is another value for `{first}`, whose data this coordinator reads",
+                "`{}` has another value in `{first}`, whose data this coordinator reads",
                 name.as_str()
             );
             out.push(
@@ -580,23 +580,27 @@ fn broken(
         // Short names prove little: `input` and `output` are everywhere.
         let telling = made.name == read.name && made.name.len() > 3;
         return telling.then(|| {
-            format!("`{input}` waits for `{}` elsewhere than where `{writer}` writes it", made.name)
+            format!(
+                "`{input}` waits for `{}`, but `{writer}` writes it to another location",
+                made.name
+            )
         });
     }
-    let differs = if (made.frequency, made.unit) != (read.frequency, read.unit) {
-        format!(
-            "every {} {}s, not every {} {}s",
-            made.frequency,
-            made.unit.name().to_lowercase(),
-            read.frequency,
-            read.unit.name().to_lowercase()
-        )
+    let (writes, expects) = if (made.frequency, made.unit) != (read.frequency, read.unit) {
+        let every = |dataset: &DatasetText| {
+            let unit = dataset.unit.name().to_lowercase();
+            match dataset.frequency {
+                1 => format!("every {unit}"),
+                number => format!("every {number} {unit}s"),
+            }
+        };
+        (every(made), every(read))
     } else if made.timezone != read.timezone {
-        format!("by the days of {}, not of {}", made.timezone, read.timezone)
+        (format!("by days in {}", made.timezone), format!("by days in {}", read.timezone))
     } else {
         return None;
     };
-    Some(format!("`{writer}` writes what `{input}` waits for as `{output}` {differs}"))
+    Some(format!("`{writer}` writes `{output}` {writes}, but `{input}` expects it {expects}"))
 }
 
 /// Returns the properties that a bundle gives to one of its coordinators, except those that depend on missing
@@ -677,11 +681,12 @@ pub(super) fn calls(written: &Coordinator, out: &mut Vec<Diagnostic>) {
                 let span = value.place(start..start + end);
                 let call = value.place(at..at + function.len());
                 out.push(if others.0.contains(name) {
-                    let what = if of_inputs { "output" } else { "input" };
+                    let (what, needed) =
+                        if of_inputs { ("output", "input") } else { ("input", "output") };
                     let found = finding(
                         &k::DATA_IN_FUNCTION_ON_OUTPUT,
                         call,
-                        format!("`{name}` is an {what}"),
+                        format!("`{name}` is an {what}, but `{function}` needs an {needed}"),
                     );
                     // For a table of the other kind, these return an empty text.
                     let found = match function {
@@ -693,7 +698,7 @@ pub(super) fn calls(written: &Coordinator, out: &mut Vec<Diagnostic>) {
                         other => found.fix(Fix::safe(format!("Write {other}"), call, other)),
                     }
                 } else if let Some([event]) = events.get(name).map(Vec::as_slice) {
-                    let message = format!("`{name}` is a dataset; `{event}` is the event of it");
+                    let message = format!("`{name}` is a dataset; its event is `{event}`");
                     finding(&k::DATASET_NAME_FOR_EVENT_NAME, span, message).fix(Fix::safe(
                         format!("Write {event}"),
                         span,
@@ -734,7 +739,7 @@ fn unknown_event(written: &Coordinator, name: &str, span: Span, near: Option<&st
                 .about(name)
                 .did_you_mean(name)
                 .fix(Fix::guess(format!("Write {name}"), event.span(), name))
-                .note(span, "asked for here");
+                .note(span, "used here");
         }
         return found
             .did_you_mean(near)

@@ -26,7 +26,7 @@ pub fn bundle(
             }
             match seen.get(name.as_str()) {
                 Some(first) => {
-                    let message = format!("`{}` is the name of two coordinators", name.as_str());
+                    let message = format!("two coordinators are named `{}`", name.as_str());
                     out.push(
                         finding(&k::DUPLICATE_COORDINATOR_NAME, name.span(), message)
                             .note(*first, "the first one is here"),
@@ -55,7 +55,7 @@ pub fn bundle(
         let found = finding(&k::KICK_OFF_TIME_FORMAT, kick_off.span(), message)
             .help("the form is `2020-01-31T23:59Z`");
         let found = match given.contains("${") {
-            true => found.depends_on("what the properties in it are"),
+            true => found.depends_on("the values of the properties in it"),
             false => found,
         };
         out.push(at_origin(around, kick_off, "read here", found));
@@ -122,7 +122,7 @@ fn repeated(written: &Bundle, out: &mut Vec<Diagnostic>) {
         if let Some(first) = seen.get(&(path.as_str().trim(), values.clone())) {
             let message = "this coordinator is started twice, with the same values";
             let found = finding(&k::REPEATED_COORDINATOR, path.span(), message);
-            out.push(found.likely().note(*first, "it is started here already"));
+            out.push(found.likely().note(*first, "it is already started here"));
             continue;
         }
         seen.insert((path.as_str().trim(), values), path.span());

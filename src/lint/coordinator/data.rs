@@ -297,7 +297,7 @@ fn constants(facts: &Facts<'_>, dataset: &Dataset, out: &mut Vec<Diagnostic>) {
         let Some(meant) = meant else { continue };
         if facts.around.submission.get(name).is_none() {
             let span = template.place(at + 2..at + end);
-            let message = format!("`{name}` is not part of a time here");
+            let message = format!("`{name}` is not a date variable");
             out.push(
                 finding(&k::URI_TEMPLATE_UNKNOWN_CONSTANT, span, message)
                     .did_you_mean(meant)
@@ -316,7 +316,7 @@ fn constants(facts: &Facts<'_>, dataset: &Dataset, out: &mut Vec<Diagnostic>) {
         out.push(
             finding(&k::URI_TEMPLATE_SCHEME, template.place(0..scheme.len()), message)
                 .about(scheme)
-                .depends_on("the file systems that the site's server supports")
+                .depends_on("the file systems that your server supports")
                 .help("list what yours supports in `[server] filesystems` of ankus.toml"),
         );
     }
@@ -427,7 +427,7 @@ fn instances(facts: &Facts<'_>, event: &DataEvent, is_input: bool, out: &mut Vec
             let found = finding(&k::INSTANCE_OUT_OF_RANGE, text.span(), message);
             out.push(found.help(match name.starts_with("latest") {
                 true => "0 is the latest instance, and -1 the one before it",
-                false => "0 is the first instance from the nominal time on, and 1 the next one",
+                false => "0 is the first instance at or after the nominal time, and 1 the next one",
             }));
         }
         let searches = name.starts_with("latest") || name.starts_with("future");
@@ -456,7 +456,7 @@ fn instances(facts: &Facts<'_>, event: &DataEvent, is_input: bool, out: &mut Vec
     {
         let fix =
             Fix::guess("Swap the two", start.span(), end.as_str()).and(end.span(), start.as_str());
-        let message = "the range ends before it starts, so that no action is created";
+        let message = "the range ends before it starts, so no action is created";
         out.push(finding(&k::RANGE_REVERSED, start.span(), message).fix(fix));
     }
 }
@@ -507,15 +507,18 @@ fn windows(facts: &Facts<'_>, event: &Kept, written: &Written<'_>, out: &mut Vec
     }
     let (read, made) = (to - from + 1, period / step);
     if read < made {
-        let message = format!("of {made} instances between two actions {read} are read");
+        let message = format!("of the {made} instances between two actions, only {read} are read");
         out.push(finding(&k::INPUT_WINDOW_GAP, span, message));
     } else if read > made && made > 0 {
-        let message = format!("{} of {read} instances were read by the action before", read - made);
+        let message = format!(
+            "the previous action has already read {} of these {read} instances",
+            read - made
+        );
         out.push(finding(&k::INPUT_WINDOW_OVERLAP, span, message));
     }
     let day_of_hours = *unit == Unit::Day && event.dataset.unit == Unit::Minute && read == made;
     if day_of_hours && read > 1 && changes(&definition.schedule.zone) {
-        let message = "on two days a year this is an hour too much or too little";
+        let message = "on two days a year this window is an hour too long or too short";
         out.push(
             finding(&k::INPUT_WINDOW_DEPENDS_ON_DST, span, message)
                 .help("`coord:hoursInDay(0)` counts the hours of the day"),
@@ -559,7 +562,7 @@ fn phases(
             let found = finding(&k::INITIAL_INSTANCE_AFTER_USE, place, message);
             let found = match place == name.span() {
                 true => found.about(name.as_str()),
-                false => found.about(name.as_str()).note(name.span(), "it is asked for here"),
+                false => found.about(name.as_str()).note(name.span(), "it is used here"),
             };
             out.push(if never { found } else { found.at_most(Level::Info) });
         }
@@ -583,7 +586,7 @@ fn phases(
         && !texts.iter().any(|text| text.contains("tzOffset"))
     {
         let message = format!(
-            "`{}` counts in {}, the coordinator in {}",
+            "`{}` uses the time zone {}, but the coordinator uses {}",
             event.dataset.name,
             other.id(),
             schedule.zone.id()
@@ -635,7 +638,7 @@ fn texts(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         let text = value.as_str();
         if let Some(at) = text.find("coord:actualTime") {
             let span = value.place(at..at + "coord:actualTime".len());
-            let message = "a rerun has another creation time, and so reads other data";
+            let message = "a rerun has a different creation time, so it reads different data";
             out.push(
                 finding(&k::ACTUAL_TIME_FOR_DATA, span, message)
                     .about("actualTime")
@@ -663,7 +666,7 @@ fn texts(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 && literal[1..].starts_with(|c: char| c.is_ascii_alphabetic())
             {
                 let start = literal.as_ptr() as usize - text.as_ptr() as usize;
-                let message = "the time comes first, and its pattern second";
+                let message = "the time is the first argument, the pattern the second";
                 let span = value.place(start..start + end + 2);
                 out.push(finding(&k::DATE_PATTERN_SUSPECT, span, message));
                 continue;
@@ -674,9 +677,11 @@ fn texts(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             let called = property.name.as_ref().map_or("", |name| name.as_str());
             let called = called.to_ascii_lowercase();
             let other = match pattern.trim_matches(['\'', '"']) {
-                "m" | "mm" if called.contains("month") => Some("`m` is the minute; a month is `M`"),
+                "m" | "mm" if called.contains("month") => {
+                    Some("`m` is the minute; the month is `M`")
+                }
                 "M" | "MM" if called.contains("minute") => {
-                    Some("`M` is the month; a minute is `m`")
+                    Some("`M` is the month; the minute is `m`")
                 }
                 _ => None,
             };
@@ -725,27 +730,30 @@ fn suspects(pattern: &str) -> Vec<(&'static str, &'static str)> {
     let mut found = Vec::new();
     for letters in ["%Y", "%m", "%d", "%H"] {
         if pattern.contains(letters) {
-            found.push((letters, "patterns are those of Java, with letters alone: `yyyy-MM-dd`"));
+            found.push((
+                letters,
+                "this is a format of `date`; Oozie uses Java's patterns, such as `yyyy-MM-dd`",
+            ));
             return found;
         }
     }
     if pattern.contains("yyyyy") {
-        found.push(("yyyyy", "a year has four letters: this one gets a zero in front"));
+        found.push(("yyyyy", "the year is `yyyy`; with five letters it gets a leading zero"));
     }
     if ["Y", "YY"].contains(&pattern.trim_matches(['\'', '"'])) {
-        found.push(("Y", "`Y` is the year of the week, `y` that of the day"));
+        found.push(("Y", "`Y` is the week-based year; the calendar year is `y`"));
     }
     if pattern.contains("YYYY") {
-        found.push(("YYYY", "`YYYY` is the year of the week, `yyyy` that of the day"));
+        found.push(("YYYY", "`YYYY` is the week-based year; the calendar year is `yyyy`"));
     }
     if pattern.contains("DD") && !pattern.contains("dd") {
-        found.push(("DD", "`DD` is the day of the year, `dd` that of the month"));
+        found.push(("DD", "`DD` is the day of the year; the day of the month is `dd`"));
     }
     if pattern.contains("mm") && !pattern.contains("MM") && !pattern.contains('H') {
-        found.push(("mm", "`mm` are minutes, `MM` is the month"));
+        found.push(("mm", "`mm` is the minute; the month is `MM`"));
     }
     if pattern.contains("hh") && !pattern.contains('a') {
-        found.push(("hh", "`hh` counts to twelve, `HH` to 23"));
+        found.push(("hh", "`hh` is the hour from 1 to 12; the hour from 0 to 23 is `HH`"));
     }
     found
 }
@@ -764,7 +772,7 @@ fn sla(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 "all actions have the same nominal time",
             )
             .fix(Fix::guess(
-                "Use that of the action",
+                "Use the action's nominal time",
                 value.span(),
                 "${coord:nominalTime()}",
             )),
@@ -789,14 +797,14 @@ fn sla(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         && start > end
         && let Some(value) = leaf("should-start")
     {
-        let message = "it should start after it should have ended";
+        let message = "the expected start is after the expected end";
         out.push(finding(&k::SLA_TIMES_INCONSISTENT, value.span(), message));
     }
     if let Some(value) = leaf("alert-events") {
         for event in value.known().into_iter().flat_map(|text| text.split(',')) {
             let name = event.trim().to_ascii_lowercase();
             if !["start_miss", "end_miss", "duration_miss"].contains(&name.as_str()) {
-                let message = format!("`{}` is taken as `end_miss`", event.trim());
+                let message = format!("`{}` is treated as `end_miss`", event.trim());
                 out.push(
                     finding(&k::SLA_ALERT_EVENTS_UNKNOWN, value.span(), message)
                         .help("the events are start_miss, end_miss and duration_miss"),

@@ -260,10 +260,10 @@ fn no_date(written: Option<&Scalar>, value: &str, span: crate::source::Span) -> 
     };
     // The values of missing properties are unknown.
     if value.contains("${") {
-        return found.depends_on("what the properties in it are");
+        return found.depends_on("the values of the properties in it");
     }
     if is_placeholder(value.trim()) {
-        return found.depends_on("what is put in the place of this text");
+        return found.depends_on("what replaces this text before submission");
     }
     let offset = value.trim().get(16..).filter(|rest| {
         rest.len() == 5
@@ -272,7 +272,7 @@ fn no_date(written: Option<&Scalar>, value: &str, span: crate::source::Span) -> 
     });
     match offset {
         Some(offset) => found.about(format!("GMT{offset}")).help(format!(
-            "a server takes dates in its own zone only, as shipped UTC: `2020-01-31T23:59Z`; where yours has this one, set `[server] timezone = \"GMT{offset}\"` in ankus.toml"
+            "a server accepts only dates in its own zone, UTC by default: `2020-01-31T23:59Z`; if yours uses this zone, set `[server] timezone = \"GMT{offset}\"` in ankus.toml"
         )),
         None => found
             .help("the form is `2020-01-31T23:59Z`, without seconds and with hours up to 23"),

@@ -80,12 +80,12 @@ fn at_value(
                 None => found,
             }
         }
-        (Some("E1003"), _, "below-five-minutes") => {
-            finding(&k::FREQUENCY_TOO_FAST, span, "a coordinator acts every five minutes at most")
-                .help(
-                    "the server allows it with `oozie.service.coord.check.maximum.frequency=false`",
-                )
-        }
+        (Some("E1003"), _, "below-five-minutes") => finding(
+            &k::FREQUENCY_TOO_FAST,
+            span,
+            "the frequency is under five minutes, the server's minimum",
+        )
+        .help("the server allows it with `oozie.service.coord.check.maximum.frequency=false`"),
         (Some("E1003"), _, "cron-never-fires") => {
             finding(&k::CRON_NEVER_FIRES, span, "this never fires")
         }
@@ -93,7 +93,7 @@ fn at_value(
             finding(&k::CRON_NEVER_FIRES, span, "a field matches nothing, so no time is ever found")
         }
         (Some("E1003"), _, "no-action-before-end") => {
-            finding(&k::MATERIALIZES_NOTHING, span, "the first time is not before the end")
+            finding(&k::MATERIALIZES_NOTHING, span, "the first nominal time is not before the end")
         }
         (Some("E1003"), "frequency", _) => cron(place, value, span),
         (Some("E1003"), "start" | "end" | "@initial-instance", _) => no_date(place, value, span),
@@ -112,7 +112,7 @@ fn at_value(
             finding(&k::DUPLICATE_DATA_EVENT, span, format!("`{value}` is declared twice"))
         }
         (Some("E1021"), "@initial-instance", _) => {
-            let message = "an initial instance is not before 1970-01-01T00:00Z";
+            let message = "an initial instance cannot be before 1970-01-01T00:00Z";
             finding(&k::INITIAL_INSTANCE_TOO_OLD, span, message)
         }
         (Some("E1021"), _, "empty-instance") => {
@@ -126,7 +126,7 @@ fn at_value(
             let found = finding(
                 &k::SEVERAL_INSTANCES_IN_ONE_ELEMENT,
                 span,
-                "one element names one instance",
+                "this element names several instances, but may name only one",
             )
             .help("write an `instance` element for each");
             match place.filter(|_| part == "instance").and_then(apart) {
@@ -165,12 +165,12 @@ fn cron(place: Option<&Scalar>, value: &str, span: Span) -> Diagnostic {
             let message =
                 format!("{} is neither a number nor a cron expression", in_words(place, value));
             finding(&k::CRON_UNPARSABLE, span, message)
-                .help("write minutes, `${coord:days(1)}` and its kind, or five fields of cron")
+                .help("write a number of minutes, a function such as `${coord:days(1)}`, or five cron fields")
         }
         Err(CronError::FieldCount(count)) => {
             let message = format!("a cron expression has five fields here, not {count}");
             finding(&k::CRON_FIELD_COUNT, span, message)
-                .help("there is no field for seconds or years, and one blank between two fields")
+                .help("there are no seconds or years, and fields are separated by one space")
         }
         Err(error) if value.split(' ').nth(4) == Some("0") => {
             let found = finding(&k::CRON_WEEKDAY_ZERO, span, "0 is not a weekday here");
@@ -247,7 +247,7 @@ fn undefined_dataset(
     let found = match lone {
         Some(name) => match misnamed(written, name, value) {
             Some(found) => return found,
-            None => found.note(name.span(), "no event is of this dataset"),
+            None => found.note(name.span(), "no event uses this dataset"),
         },
         None => found,
     };
@@ -352,13 +352,13 @@ fn misnamed(written: &Coordinator, dataset: &Scalar, value: &str) -> Option<Diag
         return None;
     }
     let message = format!(
-        "there is no dataset `{value}`, which events are of; `{own}` looks like a misspelling of it"
+        "there is no dataset `{value}`, which events use; `{own}` looks like a misspelling of it"
     );
     let mut found = finding(&k::UNDEFINED_DATASET, dataset.span(), message)
         .did_you_mean(value)
         .fix(Fix::guess(format!("Write {value}"), dataset.span(), value));
     for place in places {
-        found = found.note(place, "an event is of it");
+        found = found.note(place, "an event uses it");
     }
     Some(found)
 }

@@ -99,9 +99,8 @@ pub fn in_another_zone(tree: &Tree, refused: &Refused) -> Option<Diagnostic> {
     let offset = offset_of(date)?;
     let message = format!("a server whose zone is UTC refuses dates with the offset `{offset}`");
     let found = finding(kind, written.span(), message).about(format!("GMT{offset}"));
-    let help = format!(
-        "where yours has this zone, set `[server] timezone = \"GMT{offset}\"` in ankus.toml"
-    );
+    let help =
+        format!("if yours uses this zone, set `[server] timezone = \"GMT{offset}\"` in ankus.toml");
     Some(found.help(help).depends_on("the zone of the server"))
 }
 
@@ -130,14 +129,14 @@ fn frequency(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             format!("${{coord:minutes({number})}}"),
         ));
         found = match number {
-            24 => found.fix(Fix::guess("Say hours", span, "${coord:hours(24)}")),
-            1440 => found.fix(Fix::guess("Say a day", span, "${coord:days(1)}")),
+            24 => found.fix(Fix::guess("Write `${coord:hours(24)}`", span, "${coord:hours(24)}")),
+            1440 => found.fix(Fix::guess("Write `${coord:days(1)}`", span, "${coord:days(1)}")),
             _ => found,
         };
         // These numbers are seldom meant as minutes.
         let odd = matches!(number, 6 | 7 | 12 | 24 | 28 | 30 | 31 | 168 | 365);
         let found = if odd { found.likely() } else { found.at_most(Level::Info) };
-        out.push(found.help("`${coord:minutes(n)}` makes that clear to the reader"));
+        out.push(found.help("write `${coord:minutes(n)}` to make the unit explicit"));
     }
 
     let hours = call(text, "hours");
@@ -153,7 +152,7 @@ fn frequency(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                     .fix(Fix::guess("Count days", span, days)),
             );
         } else if minutes > 60 {
-            let message = "hours are not corrected where clocks change, so the time of day shifts";
+            let message = "hours are not adjusted for clock changes, so the time of day shifts";
             out.push(finding(&k::SUB_DAILY_FREQUENCY_IN_DST_ZONE, span, message));
         }
     }
@@ -168,7 +167,7 @@ fn frequency(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     }
     let is_utc = |zone: &Zone| zone.is_fixed() && zone.offset_seconds(Instant(0)) == 0;
     if zone.as_ref().is_some_and(is_utc) && (days.is_some() || call(text, "months").is_some()) {
-        let message = "days and months of UTC: local clock changes are not followed";
+        let message = "days and months are counted in UTC, so local clock changes are ignored";
         out.push(finding(&k::CALENDAR_FREQUENCY_IN_UTC, span, message));
     }
 
@@ -201,7 +200,7 @@ fn cron_rules(written: &Scalar, text: &str, zone: Option<&Zone>, out: &mut Vec<D
         let value = fields[field as usize];
         let span = place(field);
         if value == "**" {
-            let found = finding(&k::CRON_DOUBLED_STAR, span, "only a single `*` means any");
+            let found = finding(&k::CRON_DOUBLED_STAR, span, "only a single `*` means any day");
             out.push(if is_literal { found.fix(Fix::guess("Write *", span, "*")) } else { found });
         }
         for member in value.split(',') {
@@ -239,7 +238,7 @@ fn cron_rules(written: &Scalar, text: &str, zone: Option<&Zone>, out: &mut Vec<D
         let can_fix = is_literal && !weekday.contains('/');
         out.push(match can_fix {
             true => found.fix(Fix::guess("Write names", span, named)),
-            false => found.help("names say which day is meant"),
+            false => found.help("names are unambiguous"),
         });
     }
     let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
@@ -247,7 +246,7 @@ fn cron_rules(written: &Scalar, text: &str, zone: Option<&Zone>, out: &mut Vec<D
     if each_minute {
         let message = format!("`*` fires in each of the 60 minutes of hour {}", fields[1]);
         let found = finding(&k::CRON_EACH_MINUTE, place(CronField::Minute), message);
-        out.push(found.help("once in that hour, on the hour, is `0`"));
+        out.push(found.help("to run once in that hour, on the hour, write `0`"));
     }
     let restricted = |field: &str| !matches!(field, "*" | "?");
     if restricted(day) && restricted(weekday) {
@@ -265,7 +264,7 @@ fn cron_rules(written: &Scalar, text: &str, zone: Option<&Zone>, out: &mut Vec<D
             format!("cron is evaluated in the server's zone: `{}` has no effect", zone.id());
         out.push(
             finding(&k::CRON_IGNORES_TIMEZONE, written.span(), message)
-                .help("write hours of UTC, or use `${coord:days(1)}` with a start in UTC"),
+                .help("write hours in UTC, or use `${coord:days(1)}` with a start in UTC"),
         );
     }
 }
@@ -348,7 +347,7 @@ pub(super) fn exchanged(written: &Coordinator) -> Option<Diagnostic> {
     (is_end && says(&end, &starts) && !says(&end, &ends)).then(|| {
         let message = "start and end are swapped";
         let found = finding(&k::START_NOT_BEFORE_END, first.span(), message).likely();
-        found.note(last.span(), "the end").help("exchange the two")
+        found.note(last.span(), "the end").help("swap the two")
     })
 }
 
@@ -367,7 +366,7 @@ pub(super) fn dates(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         let found = no_date(Some(written), value, written.span());
         // If none is given at all, the file is to be filled in.
         let found = match value.trim().is_empty() && is_blank() {
-            true => found.depends_on("what is filled in there"),
+            true => found.depends_on("what replaces it before submission"),
             false => found,
         };
         out.push(facts.at_origin(written, "read here", found));
@@ -400,8 +399,8 @@ pub(super) fn dates(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     if let Some(start) = written.known().and_then(|text| server.parse(text).ok())
         && let Some(is_gap) = zone.gap_or_overlap(start)
     {
-        let words = if is_gap { "never" } else { "twice" };
-        let message = format!("clocks of {} show the local time of this {words}", zone.id());
+        let what = if is_gap { "does not exist" } else { "occurs twice" };
+        let message = format!("in {}, the local time of this start {what}", zone.id());
         out.push(finding(&k::DATE_IN_DST_GAP, written.span(), message));
     }
 }
@@ -479,7 +478,7 @@ fn controls(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let has_inputs = !written.inputs.is_empty();
     match control("timeout") {
         None if has_inputs => {
-            let message = "without a `timeout` actions wait two hours, or as long as the server is configured to";
+            let message = "without a `timeout`, actions wait two hours, or as long as the server's settings say";
             out.push(finding(&k::TIMEOUT_IMPLICIT, written.span, message));
         }
         Some(value) if !has_inputs => {
@@ -491,7 +490,7 @@ fn controls(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             if number.is_some_and(|number| (-1..0).contains(&number)) {
                 let most = facts.most.0;
                 let message =
-                    format!("this waits {most} minutes, the most a server allows, and not forever");
+                    format!("this waits {most} minutes, the server's maximum, not forever");
                 out.push(finding(&k::TIMEOUT_INFINITE, value.span(), message));
             } else if number == Some(0) {
                 let message = "the data must exist at the first check";
@@ -509,7 +508,7 @@ fn controls(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         out.push(facts.at_origin(value, "read here", found));
     }
     if control("concurrency").is_none() {
-        let message = "without `concurrency` one action runs at a time";
+        let message = "without `concurrency`, one action runs at a time";
         out.push(finding(&k::CONCURRENCY_IMPLICIT, written.span, message));
     }
     if let Some(value) = control("throttle")
@@ -519,7 +518,7 @@ fn controls(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         let most = facts.most.1;
         out.push(if number < 1 {
             let message = format!(
-                "with a throttle of {number}, {most} actions may wait: the server takes its maximum"
+                "with a throttle of {number}, {most} actions may wait: the server uses its maximum"
             );
             finding(&k::THROTTLE_CLIPPED, value.span(), message)
         } else {
@@ -539,7 +538,7 @@ fn controls(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         && *unit != Unit::Minute
         && let Some(frequency) = &written.frequency
     {
-        let message = "the server takes a negative frequency, and goes back in time";
+        let message = "the server accepts a negative frequency, and goes back in time";
         out.push(finding(&k::SUBMISSION_REFUSED, frequency.span(), message));
     }
 }

@@ -29,8 +29,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 && (word[1..].starts_with(":\\")
                     || word[1..].starts_with(":/") && !word[1..].starts_with("://"));
             if drive || HOMES.iter().any(|home| word.starts_with(home)) {
-                let message =
-                    "this path exists on its author's machine, but hardly where the action runs";
+                let message = "this path is on the author's machine, and unlikely to exist where the action runs";
                 // All paths below one home folder are one fault.
                 let mut parts = word.trim_start_matches("file://").split(['/', '\\']);
                 let home = parts.by_ref().take(3).collect::<Vec<_>>().join("/");

@@ -25,7 +25,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     }
     for (source, _) in facts.property_files() {
         if source.path.ends_with("job.properties") {
-            let message = "nothing here says where the application is";
+            let message = "no property here names the application";
             out.push(
                 Diagnostic::new(&RULE.kind, Span::default(), message)
                     .help(format!("set one of `{}`", PATH_KEYS.join("`, `")))

@@ -47,7 +47,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 )
                 .in_file(path)
                 .note_in(facts.path, exec.span(), "the output of this action is captured")
-                .help("print it to the standard error: `>&2`"),
+                .help("print it to standard error: `>&2`"),
             );
         }
     }

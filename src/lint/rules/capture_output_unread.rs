@@ -50,7 +50,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         let span = facts.removal(element.span());
         out.push(
             Diagnostic::new(&RULE.kind, element.span(), message)
-                .help("without `capture-output` the action cannot fail for output that is too long")
+                .help("without `capture-output`, the action cannot fail because its output is too long")
                 .fix(Fix::guess("Remove `capture-output`", span, "")),
         );
     }

@@ -25,7 +25,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         used || property.name.starts_with("oozie.action.sharelib.for.")
     });
     let Some(property) = found else { return };
-    let message = format!("`{}` names libraries that lie on the cluster", property.name);
+    let message = format!("`{}` names libraries that are on the cluster", property.name);
     out.push(
         property.place(
             Diagnostic::new(&RULE.kind, property.name_span, message)

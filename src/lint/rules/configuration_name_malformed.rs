@@ -44,7 +44,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 out.push(new(message).of(Fault::Swapped).naming([name]));
             } else if is_torn(name) {
                 let message = format!(
-                    "`{name}` contains a blank, and nothing reads a property with such a name"
+                    "`{name}` contains a space, and nothing reads a property with such a name"
                 );
                 out.push(new(message).naming([name]));
             }

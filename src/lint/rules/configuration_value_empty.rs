@@ -27,7 +27,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 out.push(
                     Diagnostic::new(&RULE.kind, element.span(), message)
                         .of(Fault::NoName)
-                        .help("give it its name, or remove it"),
+                        .help("give it a name, or remove it"),
                 );
                 continue;
             }

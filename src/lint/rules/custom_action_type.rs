@@ -23,12 +23,12 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let known = |kind: &str| kind == "http" || action_type(kind).is_some();
     for action in facts.actions.iter().filter(|action| !known(action.kind())) {
         let message = format!(
-            "`{}` is not a type that comes with the server, and nothing maps it",
+            "`{}` is an action type added by a site, and ankus cannot convert it",
             action.kind()
         );
         out.push(
             Diagnostic::new(&RULE.kind, action.body.name_span(), message)
-                .help("what it does has to be written anew for the target"),
+                .help("implement what it does in the target"),
         );
     }
 }

@@ -71,10 +71,13 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                     continue;
                 }
                 let span = text.source(range.start + start..range.start + at);
-                let message = format!("`{name}` comes from a site, and nothing maps it");
-                out.push(Diagnostic::new(&RULE.kind, span, message).help(
-                    "describe it in `[el]` of `ankus.toml`, and write it anew for the target",
-                ));
+                let message =
+                    format!("`{name}` is a function added by a site, and ankus cannot convert it");
+                out.push(
+                    Diagnostic::new(&RULE.kind, span, message).help(
+                        "declare it in `[el]` of `ankus.toml`, and implement it in the target",
+                    ),
+                );
             }
         }
     }

@@ -27,9 +27,8 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 if value { "this case always matches" } else { "this case never matches" };
             let text = case.text().trimmed();
             let span = if text.text.is_empty() { case.name_span() } else { text.span() };
-            let finding = Diagnostic::new(&RULE.kind, span, message).help(
-                "compare with something that differs from run to run, or remove the decision",
-            );
+            let finding = Diagnostic::new(&RULE.kind, span, message)
+                .help("compare with a value that can differ between runs, or remove the decision");
             // A function call with only constant arguments is deliberate.
             let dummy = text.text.contains("${") && text.text.contains('(');
             out.push(if dummy { finding.at_most(Level::Info) } else { finding });

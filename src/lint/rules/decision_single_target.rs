@@ -28,7 +28,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             continue;
         }
         let (name, next) = (&decision.name, &flow.workflow.node(first).name.text);
-        let message = format!("whatever `{}` decides, `{next}` comes next", name.text);
+        let message = format!("all transitions of `{}` lead to `{next}`", name.text);
         out.push(
             Diagnostic::new(&RULE.kind, name.span, message)
                 .naming([&*name.text, &**next])

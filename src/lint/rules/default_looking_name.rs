@@ -40,6 +40,6 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     };
     out.push(
         Diagnostic::new(&RULE.kind, first.value_span(), message)
-            .help("name it after its work: the name is what people see when it fails"),
+            .help("name it after what it does: people see the name when it fails"),
     );
 }

@@ -56,7 +56,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 let message =
                     format!("`/{}` belongs to a service of the cluster", system.join("/"));
                 out.push(Diagnostic::new(&RULE.kind, attribute.value_span(), message).help(
-                    "let the service remove its own data, with a statement or command of its own",
+                    "let the service remove its own data, with one of its statements or commands",
                 ));
             }
         }

@@ -54,7 +54,9 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             out.push(
                 Diagnostic::new(&RULE.kind, attribute.value_span(), message.clone())
                     .about(message)
-                    .help("delete a folder of the application, with a literal part in its path"),
+                    .help(
+                        "delete a folder of the application, and write part of its path literally",
+                    ),
             );
         }
     }

@@ -46,12 +46,12 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             continue;
         }
         let message = match endpoints {
-            0 => "nothing says what to copy, nor where to",
-            _ => "nothing says where to copy it",
+            0 => "the copy has neither a source nor a target",
+            _ => "the copy has no target",
         };
         out.push(
             Diagnostic::new(&RULE.kind, action.body.name_span(), message)
-                .help("give source and target an `arg` element each"),
+                .help("give the source and the target one `arg` element each"),
         );
     }
 }

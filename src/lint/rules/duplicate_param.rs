@@ -33,11 +33,11 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 Some((other, _)) if other == value.trim() => {}
                 Some((_, first)) => {
                     let message = format!(
-                        "`{name}` is already given above; only one of the two values is used"
+                        "`{name}` is already set above; only one of the two values is used"
                     );
                     out.push(
                         Diagnostic::new(&RULE.kind, text.span(), message)
-                            .note(*first, "it is given here first"),
+                            .note(*first, "it is first set here"),
                     );
                 }
                 None => {

@@ -43,7 +43,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 let message = format!("the line break is part of `{}`", element.name());
                 out.push(
                     Diagnostic::new(&RULE.kind, text.source(at..at + 1), message)
-                        .help("write it on one line; only blanks at both ends are dropped"),
+                        .help("write it on one line; only whitespace at both ends is trimmed"),
                 );
             }
         }
@@ -63,7 +63,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         if let Some(text) = attachment
             && let Some(at) = masked(&text.text).find(", ")
         {
-            let message = "the blank is part of the next attachment's name";
+            let message = "the space is part of the next attachment's name";
             out.push(
                 Diagnostic::new(&RULE.kind, text.source(at + 1..at + 2), message)
                     .help("separate attachments with a comma alone"),

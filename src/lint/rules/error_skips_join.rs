@@ -65,7 +65,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             );
             out.push(
                 Diagnostic::new(&RULE.kind, error.target.span, message)
-                    .help("what runs on the other paths is killed in the middle of its work; see that a rerun can cope with it"),
+                    .help("actions on the other paths are killed while they run; make sure that a rerun can cope with that"),
             );
         }
     }

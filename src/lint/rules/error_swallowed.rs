@@ -38,8 +38,8 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         let (name, target) = (&action.name.text, &flow.workflow.node(target).name.text);
         let message = format!("`{name}` continues with `{target}` whether it succeeds or fails");
         let finding = Diagnostic::new(&RULE.kind, error.target.span, message)
-            .note(ok.target.span, "this is where it goes when it succeeds");
-        found.push(finding.help("send errors to a `kill` node, or allow this with the reason why the failure does not matter"));
+            .note(ok.target.span, "on success it continues here");
+        found.push(finding.help("send errors to a `kill` node, or allow this, with the reason why a failure does not matter"));
     }
     // If this is done throughout a workflow, it is deliberate.
     let habit = found.len() > HABIT;

@@ -8,7 +8,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "external-recipient",
         group: Group::Security,
-        summary: "mail addresses are written into the definition",
+        summary: "mail addresses are hardcoded in the definition",
         level: Level::Info,
         since: "0.1.0",
         oozie: &[],
@@ -22,7 +22,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     for action in facts.actions.iter().filter(|action| action.kind() == "email") {
         for text in action.texts(&["to", "cc", "bcc"]) {
             if !is_open(&text.text) && text.text.contains('@') {
-                let message = "the recipient is part of the definition";
+                let message = "the recipient is hardcoded in the definition";
                 out.push(Diagnostic::new(&RULE.kind, text.span(), message).help(
                     "make it a parameter: people move on, and test runs should not reach them",
                 ));

@@ -23,10 +23,9 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         for text in action.texts(&["jar", "file", "archive", "script", "job-xml", "program"]) {
             if let Some(scheme @ ("http" | "https" | "ftp")) = paths::scheme(&text.text) {
                 let message = format!("this is fetched over {scheme} whenever the action runs");
-                out.push(
-                    Diagnostic::new(&RULE.kind, text.span(), message)
-                        .help("ship a copy with the application, so that every run uses the same"),
-                );
+                out.push(Diagnostic::new(&RULE.kind, text.span(), message).help(
+                    "ship a copy with the application, so that every run uses the same code",
+                ));
             }
         }
         if action.kind() == "git" && action.text("branch").is_none() {

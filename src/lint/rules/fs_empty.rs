@@ -24,7 +24,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             let message = "this action does nothing";
             out.push(
                 Diagnostic::new(&RULE.kind, action.body.name_span(), message)
-                    .help("remove it, and send the transitions to it to the next node"),
+                    .help("remove it, and point the transitions that lead to it to the next node"),
             );
         }
     }

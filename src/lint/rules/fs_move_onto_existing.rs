@@ -39,7 +39,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                     out.push(
                         Diagnostic::new(&RULE.kind, attribute.value_span(), message)
                             .note(*at, "made here")
-                            .help("make only the parent folder, or write the target with a `/` at its end if that is meant"),
+                            .help("create only the parent folder, or, if this is intended, end the target with a `/`"),
                     );
                 }
                 _ => {}

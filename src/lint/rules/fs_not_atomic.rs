@@ -23,11 +23,12 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         let moves = operations(action).iter().filter(|(command, _)| *command == "source").count();
         let all = operations(action).iter().filter(|(command, _)| *command != "target").count();
         if moves > 0 && all > 1 {
-            let message =
-                format!("{all} operations, with no way to resume after the one that fails");
+            let message = format!(
+                "if one of these {all} operations fails, a rerun starts with the first again"
+            );
             out.push(
                 Diagnostic::new(&RULE.kind, action.body.name_span(), message)
-                    .help("give a move an action of its own, so that a rerun can begin with it"),
+                    .help("give a move its own action, so that a rerun can start with it"),
             );
         }
     }

@@ -47,7 +47,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 format!("`{word}` is a relative path, and nothing says what it is relative to");
             out.push(
                 Diagnostic::new(&RULE.kind, attribute.value_span(), message)
-                    .help("write an absolute path: an fs action has no working folder"),
+                    .help("write an absolute path: an fs action has no working directory"),
             );
         }
     }

@@ -41,7 +41,8 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 out.push(lacks_colon(&RULE.kind, value.source(range), scheme));
                 continue;
             }
-            let message = format!("nothing says which file system `{word}` is on");
+            let message =
+                format!("`{word}` does not name a file system, and the action has no name node");
             let finding = Diagnostic::new(&RULE.kind, attribute.value_span(), message);
             out.push(finding.about("name-node").help(
                 "begin it with `${nameNode}`, or give the action a `name-node` (from version 0.4)",

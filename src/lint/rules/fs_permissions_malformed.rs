@@ -39,7 +39,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 let known = ["true", "false"].iter().any(|word| text.eq_ignore_ascii_case(word));
                 if !is_open(text) && !known {
                     let message =
-                        format!("`{text}` is neither `true` nor `false`, and is taken as false");
+                        format!("`{text}` is neither `true` nor `false`, and is treated as false");
                     let finding = Diagnostic::new(&RULE.kind, attribute.value_span(), message);
                     out.push(finding.at_most(Level::Warning));
                 }

@@ -34,8 +34,8 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 let message = "something else is in this folder already";
                 out.push(
                     Diagnostic::new(&RULE.kind, text.span(), message)
-                        .note(*at, "put there here")
-                        .help("delete it in `prepare`, or clone into a folder of its own"),
+                        .note(*at, "it is written here")
+                        .help("delete it in `prepare`, or clone into a separate folder"),
                 );
             }
             filled.entry(path).or_insert(text.span());

@@ -11,7 +11,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "hardcoded-cluster-address",
         group: Group::Security,
-        summary: "the address of a service of the cluster is written into the definition",
+        summary: "the address of a service of the cluster is hardcoded in the definition",
         level: Level::Warning,
         since: "0.1.0",
         oozie: &[],
@@ -70,7 +70,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let mixed =
         !seen.is_empty() && facts.named(&names).iter().any(|element| is_open(&element.text().text));
     for (word, span) in seen {
-        let message = format!("the address `{word}` is part of the definition");
+        let message = format!("the address `{word}` is hardcoded in the definition");
         let finding = Diagnostic::new(&RULE.kind, span, message).help("make it a parameter");
         out.push(match mixed && !word.contains("localhost") {
             true => finding,

@@ -9,7 +9,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "hardcoded-name-node",
         group: Group::Security,
-        summary: "the address of a name node is written into the definition",
+        summary: "the address of a name node is hardcoded in the definition",
         level: Level::Warning,
         since: "0.1.0",
         oozie: &[],
@@ -61,9 +61,11 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     });
     for (authority, spans) in seen {
         let message = match spans.len() {
-            1 => format!("the address of the name node `{authority}` is part of the definition"),
+            1 => {
+                format!("the address of the name node `{authority}` is hardcoded in the definition")
+            }
             n => format!(
-                "the address of the name node `{authority}` is part of the definition, {n} times"
+                "the address of the name node `{authority}` is hardcoded in the definition {n} times"
             ),
         };
         let finding = Diagnostic::new(&RULE.kind, spans[0], message)

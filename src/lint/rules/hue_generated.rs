@@ -59,6 +59,6 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     };
     out.push(
         Diagnostic::new(&RULE.kind, first.value_span(), message)
-            .help("give the nodes names of their own before they become the names of tasks"),
+            .help("rename the nodes before their names become the names of tasks"),
     );
 }

@@ -24,7 +24,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         parameters.iter().filter_map(|p| Some((style(&p.name.text)?, &p.name))).collect();
     let Some((first_style, first)) = names.first() else { return };
     let Some((_, other)) = names.iter().find(|(style, _)| style != first_style) else { return };
-    let message = format!("`{}` is not written like `{}`", other.text, first.text);
+    let message = format!("`{}` is not in the style of `{}`", other.text, first.text);
     out.push(
         Diagnostic::new(&RULE.kind, other.span(), message)
             .note(first.span(), "the other style")

@@ -82,7 +82,7 @@ fn misspelt(path: &str, text: &str, out: &mut Vec<Diagnostic>) {
         for part in lacking {
             let is_it = |element: &Element<'_>| within(element.name(), part, 2).is_some();
             let Some(element) = property.elements().find(is_it) else { continue };
-            let message = format!("`{}` is no part of a property", element.name());
+            let message = format!("`{}` is not part of a property", element.name());
             out.push(
                 Diagnostic::new(&RULE.kind, element.name_span(), message)
                     .did_you_mean(part)

@@ -21,15 +21,15 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     for action in &facts.actions {
         let (message, help) = match action.kind() {
             "hive" => (
-                "the command line of hive is gone from new platforms",
+                "new platforms no longer have the command line of hive",
                 "use a hive2 action, which goes through HiveServer2",
             ),
             "pig" => ("Pig is no longer developed", "rewrite the script for hive or Spark"),
             "ssh" if action.version() == "0.1" => {
-                ("version 0.1 of ssh actions splits arguments at blanks", "use version 0.2")
+                ("version 0.1 of ssh actions splits arguments at spaces", "use version 0.2")
             }
             "map-reduce" if action.body.child("pipes").is_some() => {
-                ("pipes are gone from new platforms", "rewrite the program for Spark")
+                ("new platforms no longer have pipes", "rewrite the program for Spark")
             }
             "map-reduce" if action.body.child("streaming").is_some() => (
                 "streaming has no counterpart on most platforms",

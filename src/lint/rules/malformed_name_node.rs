@@ -112,7 +112,7 @@ fn in_properties(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 );
                 let mut found = Diagnostic::new(&RULE.kind, entry.value_span, message)
                     .likely()
-                    .help("exchange the two")
+                    .help("swap the two")
                     .note_in(source.path.clone(), other.value_span, "it is given here");
                 found.explains = Some(other.value_span);
                 out.push(found.in_file(source.path.clone()));

@@ -36,7 +36,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         out.push(
             Diagnostic::new(&RULE.kind, name.value_span(), words)
                 .note(first.name_span(), "the other one")
-                .help("one is enough: a message can name the node that failed"),
+                .help("one is enough: its message can name the node that failed"),
         );
     }
 }

@@ -410,7 +410,7 @@ impl<'f, 'a> Application<'f, 'a> {
         let message = format!("the application has no file `{shown}`");
         let finding = Diagnostic::new(&RULE.kind, span, message);
         let finding = match self.is_packaged(file, meant) {
-            true => finding.depends_on("what is put beside the definition before it is deployed"),
+            true => finding.depends_on("what is added to the application before it is deployed"),
             false => finding.likely(),
         };
         // If the folder is missing too, that is the fault.

@@ -48,7 +48,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 .help("add one here, or in a `global` section for all actions");
             out.push(match child {
                 true => {
-                    finding.depends_on("a parent workflow that passes down its `global` section")
+                    finding.depends_on("whether a parent workflow passes down its `global` section")
                 }
                 false => finding,
             });

@@ -27,7 +27,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         "argo" => (
             name.len() <= 63
                 && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-'),
-            "at most 63 small letters, digits and hyphens",
+            "at most 63 lowercase letters, digits and hyphens",
         ),
         "stepfunctions" => (
             name.len() <= 80
@@ -51,8 +51,8 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     };
     out.push(Diagnostic::new(&RULE.kind, attribute.value_span(), message).help(
         match facts.settings.migration.to.as_deref() {
-            Some(target) => format!("{target} takes {rule}"),
-            None => format!("Airflow takes {rule}; others are stricter"),
+            Some(target) => format!("{target} accepts {rule}"),
+            None => format!("Airflow accepts {rule}; others are stricter"),
         },
     ));
 }

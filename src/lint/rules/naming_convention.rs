@@ -34,12 +34,12 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         return;
     }
     for (style, name) in names.iter().filter(|(style, _)| *style as usize != most.0) {
-        let message = format!("`{}` is not written like most names here", name.value().text);
+        let message = format!("`{}` is not in the style of most names here", name.value().text);
         let usual =
             names.iter().find(|(other, _)| other != style).map(|(_, name)| name.value().text);
         let finding = Diagnostic::new(&RULE.kind, name.value_span(), message);
         out.push(match usual {
-            Some(usual) => finding.help(format!("most are written like `{usual}`")),
+            Some(usual) => finding.help(format!("most are in the style of `{usual}`")),
             None => finding,
         });
     }

@@ -38,7 +38,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                     report(
                         target.value_span(),
                         "success after a failure",
-                        "a task that runs on failure is emitted, and the run counts as failed unless it is told otherwise",
+                        "a task that runs on failure is emitted; the run counts as failed unless you change that",
                     );
                 }
             }
@@ -53,7 +53,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                     {
                         report(
                             element.text().trimmed().span(),
-                            "skipping all runs but the last",
+                            "skipping all runs except the last",
                             "catching up is switched off, which skips at other times",
                         );
                     }

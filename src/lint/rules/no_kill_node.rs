@@ -28,7 +28,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         Diagnostic::new(
             &RULE.kind,
             root.name_span(),
-            "no node of this workflow is a `kill`: it cannot report a failure",
+            "this workflow has no `kill` node, so it cannot report a failure",
         )
         .help("add a `kill` node, and send errors to it"),
     );

@@ -147,7 +147,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             if text.text.is_empty() || text.text.contains('=') || !named {
                 continue;
             }
-            let message = format!("`{}` has no `=` and gives the script no variable", text.text);
+            let message = format!("`{}` has no `=`, so it sets no variable", text.text);
             out.push(
                 Diagnostic::new(&RULE.kind, text.span(), message)
                     .help("write `name=value`; the script reads it as `${name}`"),

@@ -90,7 +90,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     }
     let is_later = are_given_later(&unexplained, needed);
     out.extend(found.into_iter().map(|(finding, is_explained)| match is_later && !is_explained {
-        true => finding.depends_on("what is given with `-D`"),
+        true => finding.depends_on("what `-D` sets"),
         false => finding.likely(),
     }));
 }

@@ -49,7 +49,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             if let Some((at, name)) = goes_on(raw) {
                 let at = entry.value_span.start as usize + at;
                 let message =
-                    format!("this `\\` takes the next line, and `{name}` with it, into the value");
+                    format!("this `\\` makes the next line, with `{name}`, part of the value");
                 let found = Diagnostic::new(&RULE.kind, Span::new(at, at + 1), message);
                 out.push(found.about(name).likely().in_file(source.path.clone()));
                 continue;
@@ -79,7 +79,7 @@ fn path_behind_another(source: &Source, entry: &Entry) -> Option<Diagnostic> {
         Diagnostic::new(&RULE.kind, Span::new(start, start + key.len()), message)
             .about(key)
             .likely()
-            .help("begin a new line before it")
+            .help("start a new line before it")
             .in_file(source.path.clone()),
     )
 }
@@ -148,7 +148,7 @@ fn blank(raw: &str) -> Found {
     let path = rest.trim_start_matches([' ', '\t']);
     let blanks = rest.len() - path.len();
     let plain = blanks > 0 && path.len() > 1 && path.starts_with('/') && !path.contains([' ', ',']);
-    let message = "this blank is part of the path";
+    let message = "this space is part of the path";
     plain.then(|| (first.end..first.end + blanks, message.to_owned()))
 }
 

@@ -36,7 +36,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             let message =
                 format!("the trailing whitespace is part of the value of `{}`", entry.name);
             let edit = Edit { file: Some(source.path.clone()), span, text: String::new() };
-            let title = "Remove the blanks".to_owned();
+            let title = "Remove the whitespace".to_owned();
             out.push(
                 Diagnostic::new(&RULE.kind, span, message).in_file(source.path.clone()).fix(Fix {
                     title,

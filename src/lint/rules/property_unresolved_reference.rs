@@ -132,7 +132,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                     Some(near) => out.push(finding.did_you_mean(near)),
                     // Filling in the file may also set other names.
                     None if submitted && is_marked => {
-                        out.push(finding.depends_on("what is filled in before it is submitted"));
+                        out.push(finding.depends_on("what replaces it before submission"));
                     }
                     None if submitted => out.push(finding),
                     // Only one of several names in a path is missing: a build would fill in all of them.

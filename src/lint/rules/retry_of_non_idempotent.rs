@@ -33,7 +33,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         let message = match action.kind() {
             "fs" if action.each("move").next().is_some() => "a repeated move finds its source gone",
             "sqoop" if exports(&["command"]) || exports(&["arg"]) => {
-                "a repeated export writes rows again that the first attempt has written"
+                "a repeated export writes rows that the first attempt has already written"
             }
             "email" => "a repeated mail arrives twice",
             _ => continue,

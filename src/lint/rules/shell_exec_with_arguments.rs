@@ -25,9 +25,9 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         let text = element.text().trimmed();
         let plain = masked(&text.text);
         let Some(at) = plain.find(' ') else { continue };
-        let message = "the server takes the whole text as the name of one program";
+        let message = "the server treats the whole text as the name of one program";
         let finding = Diagnostic::new(&RULE.kind, text.span(), message)
-            .help("give each argument an `argument` element of its own");
+            .help("put each argument into its own `argument` element");
         let simple = !plain.contains(['\'', '"', '\\', '|', '>', '<', ';', '&', '`', '\n', '$']);
         let raw = facts.slice(text.span());
         if !(simple && raw == text.text) {

@@ -25,9 +25,9 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         let message = if plain.is_empty() {
             "the action has no host"
         } else if plain.contains("://") {
-            "a host has no scheme"
+            "a host cannot have a scheme"
         } else if plain.contains(char::is_whitespace) {
-            "a host has no blanks"
+            "a host cannot contain spaces"
         } else if plain.matches('@').count() > 1 || plain.starts_with('@') || plain.ends_with('@') {
             "this is not of the form `user@host`"
         } else if plain.rsplit('@').next().is_some_and(|host| host.matches(':').count() == 1) {

@@ -28,7 +28,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             let plain = masked(&text.text);
             let quoted = ['\'', '"'].iter().any(|quote| plain.contains(*quote));
             if quoted && plain.contains(' ') {
-                let message = "the remote side splits this at whitespace, whatever the quotes say";
+                let message = "the remote side splits this at whitespace, regardless of quotes";
                 let finding = Diagnostic::new(&RULE.kind, text.span(), message);
                 out.push(match action.version() {
                     "0.2" => finding.help("use `arg` elements, one for each argument"),

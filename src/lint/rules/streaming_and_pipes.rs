@@ -30,7 +30,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             Diagnostic::new(
                 &RULE.kind,
                 second.name_span(),
-                "an action runs by streaming or by pipes, not by both",
+                "an action uses streaming or pipes, not both",
             )
             .note(first.name_span(), "this is the other one"),
         );

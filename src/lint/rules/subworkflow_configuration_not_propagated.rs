@@ -23,7 +23,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         if action.body.elements().any(|element| given.contains(&element.name())) {
             continue;
         }
-        let message = "the sub-workflow is given none of this workflow's properties";
+        let message = "none of this workflow's properties are passed to the sub-workflow";
         out.push(
             Diagnostic::new(&RULE.kind, action.body.name_span(), message)
                 .help("add `propagate-configuration`, or a `configuration` with what it needs"),

@@ -60,7 +60,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 format!("`{}`, which is started here, starts this workflow again", child.path)
             };
             out.push(Diagnostic::new(&RULE.kind, path.span(), message).help(format!(
-                "make sure that a decision ends it: the server refuses a sub-workflow {DEPTH} levels deep"
+                "make sure that a decision ends this: the server refuses a sub-workflow {DEPTH} levels deep"
             )));
         }
     }

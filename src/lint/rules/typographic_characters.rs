@@ -49,12 +49,12 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         let first = text.text.starts_with(['\u{2013}', '\u{2014}']).then_some(0);
         let Some(at) = quote.or(first).or(second).or(dash) else { continue };
         let sign = text.text[at..].chars().next().unwrap_or_default();
-        let message = format!("`{sign}` is neither a quote nor a dash to any program");
+        let message = format!("programs do not read `{sign}` as a plain quote or dash");
         let span = text.source(at..at + sign.len_utf8());
         out.push(
             Diagnostic::new(&RULE.kind, span, message)
                 .likely()
-                .help("write the plain `\"`, `'` or `-`; a word processor has inserted this"),
+                .help("write a plain `\"`, `'` or `-`; a word processor inserted this"),
         );
     }
 }
@@ -78,7 +78,10 @@ fn blanks(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             [plain.char_indices().next(), plain.char_indices().next_back()].into_iter().flatten();
         let Some((at, sign)) = ends.find(|(_, sign)| BLANKS.contains(sign)) else { continue };
         let span = text.source(start + at..start + at + sign.len_utf8());
-        let message = format!("a blank that nothing trims belongs to this `{}`", element.name());
+        let message = format!(
+            "this `{}` begins or ends with an invisible space, which is not trimmed",
+            element.name()
+        );
         out.push(Diagnostic::new(&RULE.kind, span, message).likely().help("write a plain blank"));
     }
 }

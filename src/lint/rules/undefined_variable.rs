@@ -166,7 +166,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let needed = all_read.len().max(set.min().unwrap_or_default() + unexplained.len());
     let is_later = are_given_later(&unexplained, needed);
     out.extend(found.into_iter().map(|(finding, is_explained)| match is_later && !is_explained {
-        true => finding.depends_on("what is given with `-D`"),
+        true => finding.depends_on("what `-D` sets"),
         false => finding,
     }));
     if out.len() == before && told.is_empty() {

@@ -28,7 +28,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 _ => false,
             };
             if others {
-                let message = "everyone may change or delete this";
+                let message = "anyone may change or delete this";
                 out.push(
                     Diagnostic::new(&RULE.kind, attribute.value_span(), message)
                         .about("others")

@@ -150,7 +150,7 @@ impl Examination<'_, '_> {
             && self.place.phase == Phase::Workflow
         {
             let message =
-                format!("`${{{trimmed}}}` is the number {trimmed} and no argument of a script");
+                format!("`${{{trimmed}}}` is the number {trimmed}, not an argument of a script");
             let finding =
                 Diagnostic::new(&FOREIGN_PLACEHOLDER, place, message).at_most(Level::Warning);
             self.out.push(finding.help(
@@ -186,7 +186,7 @@ impl Examination<'_, '_> {
             let message =
                 format!("`${{{trimmed}}}` has a value only in the URI template of a dataset");
             self.out.push(Diagnostic::new(&TIME_CONSTANT, place, message).about(trimmed).help(
-                "let the coordinator pass it: ${coord:formatTime(coord:nominalTime(), 'yyyy')}",
+                "pass it from the coordinator: ${coord:formatTime(coord:nominalTime(), 'yyyy')}",
             ));
             return true;
         }
@@ -387,7 +387,7 @@ impl Examination<'_, '_> {
         if given == 0 && matches!(name, "wf:errorMessage" | "wf:errorCode") {
             let text = format!("{name}(wf:lastErrorNode())");
             finding = finding
-                .help("name the node: usually the one that failed last")
+                .help("name the node, usually the one that failed last")
                 .fix(Fix::safe("Ask for the last node that failed", place, text));
         } else if name == "concat" && given > 2 {
             finding = finding.help("nest it: concat(a, concat(b, c))");
@@ -669,9 +669,9 @@ fn a_kind(kind: Type) -> &'static str {
     match kind {
         Type::Unknown => "a value",
         Type::Null => "null",
-        Type::Boolean => "a truth",
+        Type::Boolean => "a boolean",
         Type::Integer | Type::Double | Type::Number => "a number",
-        Type::Text => "a text",
+        Type::Text => "a string",
         Type::Texts | Type::Counters | Type::Map => "a map",
         Type::List => "a list",
         Type::Lambda => "a lambda",

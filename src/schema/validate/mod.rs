@@ -377,7 +377,10 @@ impl<'t> Checker<'t> {
         let blank = found.is_blank();
         let message = match blank {
             true => {
-                format!("`{}` must be empty; the server refuses even blanks in it", element.name())
+                format!(
+                    "`{}` must be empty; the server refuses even whitespace in it",
+                    element.name()
+                )
             }
             false => format!("`{}` must be empty, so text is not allowed in it", element.name()),
         };
@@ -385,7 +388,7 @@ impl<'t> Checker<'t> {
         let mut finding = Diagnostic::new(&UNEXPECTED_TEXT, span, message);
         let content = element.content();
         if blank && is_blank(&self.tree.text()[content.range()]) {
-            finding = finding.fix(Fix::safe("Remove the blanks", content, ""));
+            finding = finding.fix(Fix::safe("Remove the whitespace", content, ""));
         }
         self.report(finding);
     }

@@ -80,7 +80,7 @@ impl<'t> Checker<'t> {
             let of_vendor = DISTRIBUTED.iter().any(|known| namespace.starts_with(known));
             self.report(match namespace.starts_with("uri:oozie:") && !of_vendor {
                 true => finding,
-                false => finding.depends_on("the action types that the site's server has"),
+                false => finding.depends_on("the action types that your server has"),
             });
             return Kind::Any;
         };
@@ -343,7 +343,9 @@ impl<'t> Checker<'t> {
                 child.name_span(),
                 format!("there is no action type `{name}`"),
             )
-            .help("an action type of a site has a namespace of its own, and is declared in `ankus.toml`"),
+            .help(
+                "an action type of a site has its own namespace, and is declared in `ankus.toml`",
+            ),
             false => Diagnostic::new(
                 &UNKNOWN_ELEMENT,
                 child.name_span(),
@@ -357,7 +359,7 @@ impl<'t> Checker<'t> {
         } else if !unsupported {
             let all: Vec<String> =
                 model.children.iter().map(|known| format!("`{}`", known.name)).collect();
-            finding = finding.help(format!("it holds {}", all.join(", ")));
+            finding = finding.help(format!("it contains {}", all.join(", ")));
         }
         self.report(finding);
         match near.and_then(|near| within.position(near)) {
@@ -380,7 +382,10 @@ impl<'t> Checker<'t> {
             let mut finding = Diagnostic::new(
                 &SLA_SCHEMA_MISMATCH,
                 child.name_span(),
-                format!("{} {} takes no `{}`", schema.family, schema.version, other.namespace),
+                format!(
+                    "{} {} does not accept `{}`",
+                    schema.family, schema.version, other.namespace
+                ),
             )
             .help("version 0.2 of SLA needs version 0.5 of the workflow");
             if let Some(fix) = self.raise(schema) {
@@ -478,7 +483,7 @@ impl<'t> Checker<'t> {
         let mut finding = Diagnostic::new(
             &ACTION_IN_WRONG_NAMESPACE,
             child.name_span(),
-            format!("`{name}` needs a namespace of its own"),
+            format!("`{name}` needs its own namespace"),
         );
         if let Some((best, fits)) = self.best_version(child, &family.name, None) {
             finding = finding.help(format!("write `<{name} xmlns=\"{}\">`", best.namespace));

@@ -423,7 +423,7 @@ impl<'a> Parser<'a> {
         };
         while self.open.len() > depth + 1 {
             let (id, before) =
-                self.open.pop().expect("more elements are open than the one that matches");
+                self.open.pop().expect("other elements inside the matching one are still open");
             self.prefixes.truncate(before as usize);
             self.close_unclosed(id, start);
         }
@@ -712,9 +712,9 @@ impl<'a> Parser<'a> {
             let finding = Diagnostic::new(
                 &NOT_WELL_FORMED,
                 span,
-                "the XML declaration must be the very first thing",
+                "nothing may come before the XML declaration",
             )
-            .help("remove everything before it, even blanks and empty lines");
+            .help("remove everything before it, even whitespace and empty lines");
             self.report(finding);
             return;
         }
