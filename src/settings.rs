@@ -703,7 +703,7 @@ mod tests {
         let text = "[hosts]\n\"hdfs://a\" = \"ftp://b\"\n";
         assert!(told(text).ends_with("`ftp://b` is not a file system that can be reached"));
         let text = "[hosts]\n\"hdfs://a\" = \"hdfs://me:secret@b:8020\"\n";
-        assert!(told(text).ends_with("takes no password"));
+        assert!(told(text).ends_with("cannot contain a password"));
     }
 
     #[test]

@@ -76,7 +76,7 @@ impl Accounts {
             if let Some(at) = &token.expires
                 && at.parse::<jiff::Timestamp>().is_err()
             {
-                return Err(format!("the token `{name}` expires at no moment: `{at}`"));
+                return Err(format!("the token `{name}` has an invalid expiry time: `{at}`"));
             }
         }
         if let Some((host, user)) = accounts.proxies.unknown_host() {
@@ -125,7 +125,7 @@ impl Accounts {
 /// If the system provides no randomness.
 pub fn hash_of_password(password: &str) -> Result<String, String> {
     let mut salt = [0; 16];
-    SystemRandom::new().fill(&mut salt).map_err(|_| "the system has no randomness")?;
+    SystemRandom::new().fill(&mut salt).map_err(|_| "the system provides no random numbers")?;
     let salt = SaltString::encode_b64(&salt).map_err(|error| error.to_string())?;
     let argon = Argon2::new(Algorithm::Argon2id, Version::V0x13, Params::default());
     let hash =
@@ -139,7 +139,7 @@ pub fn hash_of_password(password: &str) -> Result<String, String> {
 /// If the system provides no randomness.
 pub fn new_token() -> Result<(String, String), String> {
     let mut bytes = [0; 32];
-    SystemRandom::new().fill(&mut bytes).map_err(|_| "the system has no randomness")?;
+    SystemRandom::new().fill(&mut bytes).map_err(|_| "the system provides no random numbers")?;
     let token = hex(&bytes);
     let sum = hex(digest::digest(&digest::SHA256, token.as_bytes()).as_ref());
     Ok((token, sum))

@@ -63,9 +63,8 @@ fn certified(chain: &[u8], key: &[u8]) -> Result<CertifiedKey, String> {
     }
     let key = PrivateKeyDer::from_pem_slice(key)
         .map_err(|error| format!("there is no private key in PEM: {error}"))?;
-    CertifiedKey::from_der(chain, key, &ring::default_provider()).map_err(|error| {
-        format!("the certificate and the private key do not belong together: {error}")
-    })
+    CertifiedKey::from_der(chain, key, &ring::default_provider())
+        .map_err(|error| format!("the certificate and the private key do not match: {error}"))
 }
 
 #[cfg(test)]

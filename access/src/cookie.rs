@@ -50,7 +50,9 @@ impl Secret {
     /// If the system provides no randomness.
     pub fn random() -> Result<Secret, String> {
         let mut bytes = [0; 32];
-        SystemRandom::new().fill(&mut bytes).map_err(|_| "the system has no randomness")?;
+        SystemRandom::new()
+            .fill(&mut bytes)
+            .map_err(|_| "the system provides no random numbers")?;
         Ok(Secret(hmac::Key::new(hmac::HMAC_SHA256, &bytes)))
     }
 

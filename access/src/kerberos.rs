@@ -249,7 +249,7 @@ fn is_now(
         return Err("the clocks of client and server are more than five minutes apart".to_owned());
     }
     if is_set(&ticket.flags.0, INVALID) || moment(began)? > now_ms.saturating_add(SKEW_MS) {
-        return Err("the ticket does not hold yet".to_owned());
+        return Err("the ticket is not valid yet".to_owned());
     }
     if moment(&ticket.endtime.0)?.saturating_add(SKEW_MS) < now_ms {
         return Err("the ticket has expired".to_owned());

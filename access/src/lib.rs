@@ -234,12 +234,12 @@ impl Keeper {
     fn admit_page(&self, asked: &Asked<'_>) -> Result<(), Refusal> {
         // By DNS rebinding such a page could reach this machine as its own site.
         if self.rules.methods.is_empty() && !self.is_own((asked.header)("host").as_deref()) {
-            return Err(Refusal::new(403, None, "this server is not reached by that name"));
+            return Err(Refusal::new(403, None, "this server is not known by that name"));
         }
         if matches!(asked.method, "GET" | "HEAD" | "OPTIONS") {
             return Ok(());
         }
-        let refused = || Refusal::new(403, None, "a page of another site asks for this");
+        let refused = || Refusal::new(403, None, "this request comes from a page of another site");
         match (asked.header)("sec-fetch-site").as_deref() {
             None | Some("same-origin" | "none") => {}
             Some(_) => return Err(refused()),
@@ -299,7 +299,7 @@ impl Keeper {
                 });
             }
             if has(Method::Basic) || has(Method::Token) {
-                return Err(self.challenge("the password or the token is not right"));
+                return Err(self.challenge("the password or the token is wrong"));
             }
         }
         let cookies = (asked.header)("cookie").unwrap_or_default();

@@ -502,7 +502,7 @@ fn known_rule(name: &str) -> miette::Result<()> {
         return Ok(());
     }
     if codes::of(name).is_some() {
-        let failure = Failure::new(format!("no rule finds what `{name}` reports"));
+        let failure = Failure::new(format!("no rule reports the code `{name}`"));
         return Err(failure.help(format!("`ankus explain {name}` says what it means")).into());
     }
     let known = kinds.iter().map(|kind| kind.name).chain(groups);

@@ -81,7 +81,7 @@ pub(crate) struct Arguments {
     /// Play scenarios of each application here and in the other engine with stubbed tasks, and compare.
     #[arg(long, requires = "python")]
     prove: bool,
-    /// For --prove: the Python of a virtual environment with the engine that is converted to.
+    /// For --prove: the Python of a virtual environment in which the target engine is installed.
     #[arg(long, value_name = "PYTHON", requires = "prove")]
     python: Option<PathBuf>,
     /// For --prove: maximum number of scenarios per application.
@@ -100,14 +100,14 @@ fn target(text: &str) -> Result<Target, String> {
 
 fn instant(text: &str) -> Result<Instant, String> {
     let parsed = ProcessingZone::UTC.parse(text);
-    parsed.map_err(|_| "it is written like 2026-12-01T00:00Z".to_owned())
+    parsed.map_err(|_| "write it as 2026-12-01T00:00Z".to_owned())
 }
 
 fn report_file(text: &str) -> Result<PathBuf, String> {
     let path = PathBuf::from(text);
     match path.extension().and_then(|end| end.to_str()) {
         Some("html" | "json" | "md") => Ok(path),
-        _ => Err("its name ends with .html, .json or .md".to_owned()),
+        _ => Err("its name must end with .html, .json or .md".to_owned()),
     }
 }
 

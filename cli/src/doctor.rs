@@ -238,7 +238,7 @@ fn functions(settings: &Settings, shell: &mut Shell) -> miette::Result<bool> {
                 }
             }
             (None, Some(value)) => format!("always `{value}`"),
-            (None, None) => "nothing answers: a call fails".to_owned(),
+            (None, None) => "it has no value and no command: a call fails".to_owned(),
         };
         shell.line(format!("  {:<12}  {said}", function.name))?;
     }

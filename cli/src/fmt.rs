@@ -111,7 +111,7 @@ fn of_stdin(
 ) -> miette::Result<Exit> {
     let loaded = cache.load_stdin(arguments.stdin_filename.as_deref(), none)?;
     if loaded.not_text.is_some() || loaded.too_large.is_some() {
-        return Err(Failure::new("the standard input is not text").into());
+        return Err(Failure::new("standard input is not text").into());
     }
     let limit = limit(&loaded.settings);
     let style = style(cache.formatting(&loaded.found, &loaded.settings, None));

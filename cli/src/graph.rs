@@ -71,7 +71,7 @@ pub(super) enum Format {
     Mermaid,
     /// A picture.
     Svg,
-    /// A picture in dots, into a file.
+    /// A bitmap, written to a file.
     Png,
     /// One object.
     Json,
@@ -209,7 +209,7 @@ fn undrawn(svg: &str) -> Option<String> {
     let letters = super::png::without_outline(svg);
     let shown: String = letters.iter().take(8).map(|letter| format!(" {letter}")).collect();
     (!letters.is_empty()).then(|| {
-        format!("the font for PNG has the letters of Western Europe: instead of{shown} their numbers in Unicode are drawn; `--format svg` has the letters")
+        format!("the font for PNG covers the letters of Western Europe: these are drawn as their Unicode numbers:{shown}; `--format svg` shows them")
     })
 }
 

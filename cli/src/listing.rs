@@ -24,7 +24,7 @@ pub(super) fn run(
     let elapsed = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let wanted = filter::parse(&upper_statuses(filter), None, elapsed.as_millis() as i64);
     let wanted = wanted.map_err(|refused| {
-        let help = "a filter has pairs like status=RUNNING with `;` between; names: status, user, name, group, id, text, frequency, \
+        let help = "a filter consists of pairs such as status=RUNNING, separated by `;`; names: status, user, name, group, id, text, frequency, \
                     unit, startcreatedtime, endcreatedtime, sortby";
         Failure::new(format!("`{filter}` is not a filter: {}", refused.message)).help(help)
     })?;

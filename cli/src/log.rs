@@ -181,7 +181,7 @@ impl Filter {
                 "debug" => filter.debug = true,
                 other => {
                     return Err(format!(
-                        "E0302: a log is not filtered by `{other}`; keys: start, end, recent, loglevel, text, limit, debug"
+                        "E0302: a log cannot be filtered by `{other}`; keys: start, end, recent, loglevel, text, limit, debug"
                     ));
                 }
             }

@@ -43,7 +43,7 @@ Examples:
   ankus lsp                 serve the editor on standard input and output
   ankus --isolated lsp      without the settings of the folders that it opens")]
 pub(crate) struct Arguments {
-    /// Standard input and output, which is the only way there is; for clients that say so.
+    /// Use standard input and output. There is no other transport; some clients pass this option.
     #[arg(long)]
     stdio: bool,
     /// Process whose end ends the server, as clients of some editors name it.

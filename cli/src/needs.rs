@@ -335,7 +335,7 @@ pub(crate) fn has_sandbox(needs: &Needs) -> miette::Result<()> {
     let tool = needs.tools.get(name).map_or(name, String::as_str);
     let Err(why) = needs.sandbox.probe(tool) else { return Ok(()) };
     let kind = needs.sandbox.kind.name();
-    let failure = Failure::new(format!("the sandbox `{kind}` cannot be made: {why}"));
+    let failure = Failure::new(format!("the sandbox `{kind}` cannot be created: {why}"));
     Err(failure
         .help("`[launchers.local] sandbox` asks for it, and nothing is started without it")
         .into())

@@ -80,7 +80,7 @@ pub(super) struct Arguments {
     /// Start the simulation at this time (default: the start of the first coordinator).
     #[arg(long, value_name = "T", requires = "simulate", value_parser = timeline::instant)]
     at: Option<Instant>,
-    /// Exit at the first Ctrl-C. Running programs continue, and `--resume` takes them up.
+    /// Exit at the first Ctrl-C. Running programs continue, and `--resume` picks them up.
     #[arg(long)]
     pub(super) detach_on_signal: bool,
 }
@@ -95,10 +95,10 @@ impl Arguments {
 fn job_id(text: &str) -> Result<String, String> {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     if text.is_empty() || text.len() > 100 || !text.chars().all(plain) || text.starts_with('.') {
-        return Err("an id has letters, digits, `-`, `_` and `.`, at most 100".to_owned());
+        return Err("an id consists of at most 100 letters, digits, `-`, `_` and `.`".to_owned());
     }
     if text == store::LATEST {
-        return Err("this stands for the job that was submitted last".to_owned());
+        return Err("`latest` always means the job that was submitted last".to_owned());
     }
     Ok(text.to_owned())
 }
@@ -286,7 +286,8 @@ fn part(bytes: Vec<u8>, arguments: &Arguments) -> miette::Result<Vec<u8>> {
         }
         Err(NoPart::Endless) => {
             let message = format!("a run that starts at `{name}` would never end");
-            Failure::new(message).help("nothing leads to it from `start`, so no server looks at it")
+            Failure::new(message)
+                .help("no path from `start` leads to it, so a server does not check it")
         }
         Err(NoPart::NoEnd) => {
             Failure::new("the workflow has no end node, so no run of it can succeed")

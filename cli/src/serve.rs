@@ -60,7 +60,7 @@ const DEFINITIONS: [&str; 3] = ["workflow.xml", "coordinator.xml", "bundle.xml"]
 /// Serve Oozie's web services and a console. The unmodified `oozie` client submits jobs, which run on this machine.
 ///
 /// Runs in the foreground until SIGTERM or Ctrl-C. Programs that are running continue, and the next process that runs the
-/// store takes them up.
+/// store picks them up.
 #[derive(Debug, clap::Args)]
 #[command(before_help = "Examples:
   ankus serve                                    serve the jobs of .ankus on 127.0.0.1:11000
@@ -719,7 +719,7 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
         exporter.end();
         told.try_iter().for_each(|line| shell.say(line));
     }
-    shell.say("running programs continue; `ankus serve` and `ankus up` take them up");
+    shell.say("running programs continue; `ankus serve` and `ankus up` pick them up");
     Ok(Exit::Success)
 }
 

@@ -68,7 +68,7 @@ pub(crate) fn failure(error: driver::Error) -> miette::Report {
     let help = match &error {
         driver::Error::Unknown(_) => Some("`ankus job list` shows the jobs there are"),
         driver::Error::Network(..) => Some(
-            "name a folder of this machine with --store or ANKUS_STORE; --network-store runs it all the same, and then no other machine may use it",
+            "name a folder of this machine with --store or ANKUS_STORE; --network-store uses it anyway, and then no other machine may use it",
         ),
         driver::Error::Store(ankus_procedure::store::Error::Full) => Some(
             "make room on the disk; then `ankus run --resume ID`, `ankus up` or `ankus serve` continues",
@@ -410,7 +410,7 @@ pub(crate) fn follow(
     shell.hide(masker(following.settings, &run.conf, Some(&plan)));
     if following.format == RunFormat::Human && std::io::stdin().is_terminal() {
         shell.say(match following.detach {
-            true => "Ctrl-C exits at once; programs continue, and `ankus run --resume` takes them up",
+            true => "Ctrl-C exits at once; programs continue, and `ankus run --resume` picks them up",
             false => "Ctrl-C suspends the job once its running actions have ended; pressed twice, it exits at once",
         });
     }
@@ -593,7 +593,7 @@ pub(crate) fn waits_for(what: &What) -> String {
             )
         }
         What::Suspended => "WAITING until its job is resumed".to_owned(),
-        What::Room(why) => format!("WAITING for what it takes to start a program: {why}"),
+        What::Room(why) => format!("WAITING to start a program: {why}"),
     }
 }
 

@@ -22,11 +22,11 @@ const LOOK: Duration = Duration::from_millis(100);
 /// submit or command.
 ///
 /// Runs in the foreground until SIGTERM or Ctrl-C. Programs that are running continue, and the next process that runs the
-/// store takes them up.
+/// store picks them up.
 #[derive(Debug, clap::Args)]
 #[command(before_help = "Examples:
   ankus up --store /var/lib/ankus   run the jobs of a store, as a service does
-  ankus up --until-idle             take up what there is, and end when nothing is left to do")]
+  ankus up --until-idle             run what there is, and exit when nothing is left to do")]
 pub(super) struct Arguments {
     #[command(flatten)]
     store: StoreArguments,
@@ -86,7 +86,7 @@ fn serve(
             store::forget_old(driver, &settings.keep)?;
         }
         if signals.typed() > 0 || signals.is_ending() {
-            shell.say("running programs continue; `ankus up` takes them up");
+            shell.say("running programs continue; `ankus up` picks them up");
             return Ok(if until_idle { Exit::Unfinished } else { Exit::Success });
         }
         if runner.is_handed_over().map_err(store::failure)? {

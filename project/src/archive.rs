@@ -89,7 +89,7 @@ impl Archive {
             }
             bytes = bytes.saturating_add(entry.size());
             if bytes > most {
-                return Err(refused("unpacked it is larger than an archive of its size may be"));
+                return Err(refused("unpacked, it is larger than an archive of its size may be"));
             }
             let is_folder = entry.is_dir();
             let member = (!is_folder).then_some(Member { at, length: entry.size() });

@@ -426,7 +426,7 @@ impl<'a> Walk<'a> {
     fn folder<'s>(&'s self, scope: &rayon::Scope<'s>, folder: PathBuf, mut around: Around) {
         if around.depth > DEPTH {
             return self.fail(format!(
-                "cannot search `{}`: folders lie more than {DEPTH} deep",
+                "cannot search `{}`: folders are nested more than {DEPTH} deep",
                 shown(&folder)
             ));
         }

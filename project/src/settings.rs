@@ -261,7 +261,7 @@ impl Project {
         };
         let tree = Arc::new(tree.map_err(|error| unreadable(path, error))?);
         if !tree.holds(path) {
-            let failure = Failure::new(format!("`{}` lies outside `--tree`", path.display()));
+            let failure = Failure::new(format!("`{}` is outside `--tree`", path.display()));
             return Err(failure.into());
         }
         tree.enter(named).map_err(|error| unreadable(named, error))?;
@@ -374,7 +374,7 @@ impl Project {
             let tables: Vec<&str> = tables.iter().copied().collect();
             let (tables, count) = (tables.join(", "), tables.len());
             format!(
-                "{tables} of `{file}` {} no effect here: a command that only looks takes {} from {own} or `--user-config`",
+                "{tables} of `{file}` {} no effect here: a read-only command takes {} from {own} or `--user-config`",
                 if count == 1 { "has" } else { "have" },
                 if count == 1 { "it" } else { "them" },
             )

@@ -136,9 +136,9 @@ fn refused(why: &str) -> Error {
     Error::other(why.to_owned())
 }
 
-const LEADS_OUT: &str = "it lies outside the tree that is looked at";
-const LINK_LEADS_OUT: &str = "it is a symbolic link that leads out of the tree that is looked at";
-const IN_GIT: &str = "it lies in `.git`, which is not looked at";
+const LEADS_OUT: &str = "it is outside the tree that is read";
+const LINK_LEADS_OUT: &str = "it is a symbolic link that leads out of the tree that is read";
+const IN_GIT: &str = "it is in `.git`, which is not read";
 const NOT_REGULAR: &str = "it is not a regular file";
 /// Maximum number of links in one path, as in Linux.
 #[cfg(unix)]

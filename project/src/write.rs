@@ -108,7 +108,7 @@ fn staged_for(path: &Path, content: impl FnOnce(&mut dyn Write) -> Result<()>) -
     use rustix::io::Errno;
 
     if let Some(archive) = path.parent().and_then(archive_around) {
-        let message = format!("it lies in the archive `{}`, which is not changed", shown(&archive));
+        let message = format!("it is in the archive `{}`, which is not changed", shown(&archive));
         return Err(Error::other(message));
     }
     let (folder, name) = Tree::of(path)?.folder_of(path)?;

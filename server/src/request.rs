@@ -152,7 +152,7 @@ fn unread(text: &str, why: &str) -> String {
     if why.starts_with("the root is <") {
         return "bad conf file: top-level element not <configuration>".to_owned();
     }
-    if why.ends_with("stands where a <property> should") {
+    if why.ends_with("was found where a <property> is expected") {
         return "bad conf file: element not <property>".to_owned();
     }
     let at = |offset: usize| {

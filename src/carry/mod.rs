@@ -122,7 +122,7 @@ impl Target {
                 "convert again with -P FILE or -D NAME=VALUE. If only tasks use it, you can also give it a value in `arguments` of the template, or with `argo submit -p NAME=VALUE`. Argo runs no workflow without it"
             }
             Target::Databricks => {
-                "convert again with -P FILE or -D NAME=VALUE. If only tasks use it, you can also set the `default` of the job parameter. Until then it is an empty text, and the job runs all the same"
+                "convert again with -P FILE or -D NAME=VALUE. If only tasks use it, you can also set the `default` of the job parameter. Until then it is an empty string, and the job runs anyway"
             }
         }
     }

@@ -158,18 +158,18 @@ impl Raiser<'_> {
                     }
                 }
                 "parameters" if namespace == "uri:oozie:workflow:0.4.5" => {
-                    let words = "version 0.4.5 ignores this section, and any other obeys it";
+                    let words = "version 0.4.5 ignores this section, and all others apply it";
                     self.hinder(element.name_span(), words);
                 }
                 "http" if namespace == "uri:oozie:workflow:0.1" && self.to != "0.1" => {
                     self.hinder(element.name_span(), "no server runs `http` actions");
                 }
                 "email" if namespace == "uri:oozie:workflow:0.1" && self.to != "0.1" => {
-                    let words = "this `email` has no `body`, which newer versions ask for";
+                    let words = "this `email` has no `body`, which newer versions require";
                     self.hinder(element.name_span(), words);
                 }
                 "ssh" if namespace == "uri:oozie:workflow:0.1" && self.to != "0.1" => {
-                    let message = "`ssh` gets a schema of its own".to_owned();
+                    let message = "`ssh` gets its own schema".to_owned();
                     if element.prefix().is_some() {
                         self.hinder(element.name_span(), "this `ssh` needs its own namespace");
                     } else {

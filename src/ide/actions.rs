@@ -362,7 +362,7 @@ fn shared(document: &Document) -> Option<Action> {
     if effective(workflow) != effective(after.workflow()) {
         return None;
     }
-    let title = "Say in `<global>` what all actions say".to_owned();
+    let title = "Move what all actions set to `<global>`".to_owned();
     Some(Action::here(document, title, ActionKind::Rewrite, edits))
 }
 

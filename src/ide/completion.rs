@@ -385,7 +385,7 @@ impl Offers<'_> {
             .filter(|name| name.role == Role::Use && !defined.contains(&*name.name))
             .collect();
         for name in asked {
-            let about = "A transition leads there, and there is no node so.";
+            let about = "A transition leads to this name, but no node has it.";
             self.add(CompletionKind::Name(Symbol::Node), &name.name, "", about);
         }
     }

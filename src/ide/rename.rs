@@ -21,7 +21,7 @@ pub(super) fn prepare(
     document: &Document,
     offset: u32,
 ) -> Result<(Span, String), String> {
-    let found = document.name_at(offset).ok_or("no name stands here")?;
+    let found = document.name_at(offset).ok_or("there is no name here")?;
     renamable(snapshot, document, found)?;
     Ok((found.span, found.name.clone()))
 }
@@ -82,7 +82,7 @@ pub(super) fn rename(
     offset: u32,
     name: &str,
 ) -> Result<BTreeMap<String, Vec<Edit>>, String> {
-    let found = document.name_at(offset).ok_or("no name stands here")?;
+    let found = document.name_at(offset).ok_or("there is no name here")?;
     let scope = renamable(snapshot, document, found)?;
     if name == found.name {
         return Ok(BTreeMap::new());
@@ -277,7 +277,7 @@ mod tests {
             Err("app/workflow.xml asks for a node `b` in line 2, and would get this one"),
         );
         check("<start to='|a'/>", "b", Err("there is no node `a`"));
-        check("<start |to='a'/>", "b", Err("no name stands here"));
+        check("<start |to='a'/>", "b", Err("there is no name here"));
     }
 
     #[test]

@@ -239,7 +239,7 @@ impl Reader<'_> {
             let message = match (folder.starts_with('/') && folder.len() > 1, is_table) {
                 (true, true) => return true,
                 (false, _) => format!("`{folder}` is not the path of a folder"),
-                (_, false) => format!("`{table}` is no `database.table`"),
+                (_, false) => format!("`{table}` is not of the form `database.table`"),
             };
             self.problem(span_of(value), message, None);
             false

@@ -149,7 +149,7 @@ impl Reader<'_> {
             } else if place.contains("://")
                 && let Err(why) = usable(authority, place)
             {
-                let message = format!("`{authority}` has a place that cannot be used: {why}");
+                let message = format!("`{authority}` names a place that cannot be used: {why}");
                 let help = "name a folder of this machine, a cluster as `webhdfs://host:9870`, or an object store as `s3://bucket`";
                 self.problem(span_of(value), message, Some(help.to_owned()));
             }

@@ -246,9 +246,9 @@ pub static PROPERTIES: &[Property] = &[
     without("oozie.coord.action.notification.*", "this is a property of jobs"),
 
     // Keeping jobs.
-    honored("oozie.service.PurgeService.older.than", Number, "30", "days that ended workflows are kept; without it, for ever. `[store] keep` takes precedence"),
-    honored("oozie.service.PurgeService.coord.older.than", Number, "7", "days that ended coordinators are kept; without it, for ever"),
-    honored("oozie.service.PurgeService.bundle.older.than", Number, "7", "days that ended bundles are kept; without it, for ever"),
+    honored("oozie.service.PurgeService.older.than", Number, "30", "days that ended workflows are kept; without it, forever. `[store] keep` takes precedence"),
+    honored("oozie.service.PurgeService.coord.older.than", Number, "7", "days that ended coordinators are kept; without it, forever"),
+    honored("oozie.service.PurgeService.bundle.older.than", Number, "7", "days that ended bundles are kept; without it, forever"),
     honored("oozie.service.PurgeService.purge.old.coord.action", Boolean, "false", "with `true`, actions of running coordinators are purged with their workflows, when these are as old as `older.than`. `[store] keep` takes precedence"),
     without("oozie.service.PurgeService.*", "ankus purges when it starts to run a store, and then every hour; coordinators and bundles go with everything below them"),
 
@@ -393,7 +393,7 @@ impl Site {
                 Value::Text | Value::Boolean => None,
             };
             if let Some(wanted) = wanted {
-                return Err(format!("`{name}` has the value `{value}`, and has to be {wanted}"));
+                return Err(format!("`{name}` has the value `{value}`, but must be {wanted}"));
             }
             properties.insert(name.clone(), value.to_owned());
         }

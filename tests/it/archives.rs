@@ -93,8 +93,8 @@ fn an_archive_is_looked_at_as_the_folder_that_it_holds() {
     look(at, &["check", "app.zip"]).said(1, "app.zip/demo/workflow.xml:10:");
     look(at, &["check", "app.zip/demo/workflow.xml"]).said(1, "there is no node `ende`");
     look(at, &["check", "app.zip", "--fix", "--unsafe-fixes"])
-        .said(2, "it lies in the archive `app.zip`, which is not changed");
-    look(at, &["fmt", "app.zip"]).said(2, "it lies in the archive `app.zip`");
+        .said(2, "it is in the archive `app.zip`, which is not changed");
+    look(at, &["fmt", "app.zip"]).said(2, "it is in the archive `app.zip`");
     look(at, &["fmt", "--check", "plain.zip"]).said(1, "plain.zip/workflow.xml");
     // A tree that contains archives is searched as usual; the archives are not opened.
     look(at, &["check", "."]).said(1, "1 file: ");

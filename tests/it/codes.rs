@@ -146,7 +146,7 @@ fn codes_are_listed_selected_and_completed() {
     };
     check(&["--select", "E0708"]).said(1, "unresolved-transition");
     assert!(!check(&["--ignore", "e0708"]).stdout.contains("E0708"));
-    check(&["--select", "E0604"]).said(2, "no rule finds what `E0604` reports");
+    check(&["--select", "E0604"]).said(2, "no rule reports the code `E0604`");
     let complete = |words: &[&str], at: &str| {
         let all: Vec<&str> = [&["--"], words].concat();
         let asked = ankus(&all).variable("COMPLETE", "bash").variable("_CLAP_COMPLETE_INDEX", at);

@@ -324,7 +324,7 @@ fn the_other_side_ends_where_airflow_begins() {
     let (_, printed, said) = convert(&[&apart, "-o", &target, "--cut-over", instant]);
     assert!(!printed.contains("oozie job") && said.contains("no command can end it"), "{said}");
     let (code, _, said) = convert(&[&apps, "-o", &shown(&out), "--cut-over", "soon"]);
-    assert!(code == 2 && said.contains("it is written like 2026-12-01T00:00Z"), "{said}");
+    assert!(code == 2 && said.contains("write it as 2026-12-01T00:00Z"), "{said}");
 }
 
 #[test]

@@ -154,7 +154,7 @@ fn a_program_that_fails_on_a_host_says_why() {
     for (script, words) in [
         (
             "#!/bin/sh\necho no such table >&2\nexit 3\n",
-            "1: the shell action's program ended with exit code 3; it last said: no such table",
+            "1: the shell action's program ended with exit code 3; its last output was: no such table",
         ),
         ("#!/no/interpreter\n", "exit code 12"),
     ] {

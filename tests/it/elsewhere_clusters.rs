@@ -164,7 +164,7 @@ fn a_program_runs_in_a_cluster() {
             "FAILED",
             "ankus exit 3 stdout 0 - stderr 4 b29wcw== .",
             1,
-            "exit code 3; it last said: oops",
+            "exit code 3; its last output was: oops",
         ),
         (
             "KILLED",
@@ -353,7 +353,7 @@ fn a_real_cluster_runs_programs() {
     for (script, size, code, words) in [
         ("#!/bin/sh\necho words=$(cat words)\n", 0, 0, "SUCCEEDED"),
         ("#!/bin/sh\necho words=$(cat words)\nexit 0\n", 300_000, 0, "SUCCEEDED"),
-        ("#!/bin/sh\necho oops >&2\nexit 7\n", 0, 1, "exit code 7; it last said: oops"),
+        ("#!/bin/sh\necho oops >&2\nexit 7\n", 0, 1, "exit code 7; its last output was: oops"),
     ] {
         let folder = tempfile::tempdir().expect("a folder");
         Cluster::settings(folder.path(), &web);
@@ -479,7 +479,7 @@ fn a_program_runs_in_a_pod() {
             ended("Error", 4),
             format!("oops\n\n{oops}"),
             1,
-            "exit code 4; it last said: oops",
+            "exit code 4; its last output was: oops",
         ),
         (
             "Failed",

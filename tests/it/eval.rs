@@ -78,7 +78,7 @@ fn functions_of_a_site_are_known_by_signature_and_answer_what_is_written_down() 
     assert_eq!(eval(&["eval", "${site:quarter('x')}-${1 + 1}"]).1, "Q3-2\n");
     let (code, _, said) = eval(&["eval", "${site:lag()}"]);
     assert_eq!(code, 1);
-    assert!(said.contains("nothing says what it answers here"), "{said}");
+    assert!(said.contains("its value is unknown here"), "{said}");
     let (code, _, said) = eval(&["eval", "${site:quarter()}"]);
     assert_eq!(code, 1);
     assert!(said.contains("different number of parameters"), "{said}");

@@ -199,7 +199,7 @@ fn whoever_is_stopped_is_named_by_those_who_wait_for_it() {
         assert_eq!(output.status.code(), Some(if looks { 0 } else { 2 }), "{arguments:?}: {said}");
         assert!(said.contains(&name), "{arguments:?}: {said}");
         assert!(said.contains("which has run the store since 20"), "{arguments:?}: {said}");
-        let help = format!("it is stopped; `kill -CONT {holder}` lets it go on");
+        let help = format!("it is stopped; `kill -CONT {holder}` lets it continue");
         assert!(said.contains(&help), "{arguments:?}: {said}");
         assert!(!said.contains("no process runs it"), "{said}");
     }

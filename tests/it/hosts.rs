@@ -46,7 +46,7 @@ fn who_waits_for_a_host_is_told_of_it_and_ends_at_once() {
     let file = fs::File::create(&said).expect("a file");
     running.stdout(Stdio::null()).stderr(file);
     let mut running = running.spawn().expect("it runs");
-    let words = "go, WAITING for what it takes to start a program: the launcher `edge`: edge: ssh: connect to host 127.0.0.1 port 1: ";
+    let words = "go, WAITING to start a program: the launcher `edge`: edge: ssh: connect to host 127.0.0.1 port 1: ";
     wait("it says what it waits for", || {
         fs::read_to_string(&said).is_ok_and(|said| said.contains(words))
     });

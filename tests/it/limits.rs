@@ -445,8 +445,9 @@ fn without_its_sandbox_nothing_is_started() {
             "[tools]\n{tool} = \"/no/such/program\"\n[launchers.local]\nsandbox = \"{kind}\"\n"
         );
         let (folder, said) = one(&settings, "echo x > \"$ANKUS_FILE_ROOT/made\"");
-        let why =
-            format!("the sandbox `{kind}` cannot be made: there is no program `/no/such/program`");
+        let why = format!(
+            "the sandbox `{kind}` cannot be created: there is no program `/no/such/program`"
+        );
         assert!(said.contains(&why), "{said}");
         assert!(!folder.path().join(".ankus/root/made").exists());
         let doctor = ankus(folder.path(), &["doctor"]).output().expect("it runs");

@@ -62,7 +62,7 @@ fn a_job_ends_as_it_ended_in_the_cluster() {
             "FAILED",
             "",
             1,
-            "JA018: the map-reduce action's program ended with exit code 1; it last said: the job \
+            "JA018: the map-reduce action's program ended with exit code 1; its last output was: the job \
           job_1700000000000_0001 ended FAILED: one of its tasks failed",
         ),
         ("KILLED", "", 1, "ended KILLED"),
@@ -331,7 +331,7 @@ fn a_failed_job_of_streaming_is_named_with_its_reason() {
     let mut run = command(folder.path(), "rm:8032", &[]);
     let said =
         text(&run.env("HADOOP_CONF_DIR", folder.path().join("conf")).output().expect("it runs"));
-    let words = "exit code 1; it last said: the job job_1700000000000_0001 ended FAILED: Task failed task_1; Job failed as tasks failed.";
+    let words = "exit code 1; its last output was: the job job_1700000000000_0001 ended FAILED: Task failed task_1; Job failed as tasks failed.";
     assert!(said.contains(words), "{said}");
     let shown = ["job", "show", "w", "--store", "store", "--format", "json"];
     let shown = text(&ankus(folder.path(), &shown).output().expect("it runs"));

@@ -191,7 +191,7 @@ fn evened(text: &str) -> Vec<String> {
             (r"x-b +FAILED/KILLED", "- ERROR"),
             (r"^External ID : x-b *$", "External ID : -"),
             (r"(x-\w) +(?:SUCCEEDED|FAILED/KILLED)", "$1 OK"),
-            (r"the script action's program ended with exit code 77; it last said: ", ""),
+            (r"the script action's program ended with exit code 77; its last output was: ", ""),
             (r"^Tracker URI : .*", "Tracker URI"),
             (r"(@b ERROR) (?:x-b|-) *(?:OK|ERROR) ?77", "$1 77"),
             (r"(External Status +: )SUCCEEDED", "$1 OK"),

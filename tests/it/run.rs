@@ -311,7 +311,7 @@ fn logs_say_what_failed_and_who_asked() {
     let lines: Vec<&str> = errors.lines().collect();
     assert_eq!(lines.len(), 2, "{errors}");
     let why = "ACTION[j@one] one is ERROR, errorCode[1], errorMessage[the shell action's program ended with exit code 3; \
-               it last said: nothing to read]";
+               its last output was: nothing to read]";
     assert!(lines[0].contains("  WARN ankus:0 - SERVER[-] USER[ann] "), "{errors}");
     assert!(lines[0].ends_with(why), "{errors}");
     assert!(lines[1].ends_with("JOB[j] ACTION[] the job is KILLED"), "{errors}");
@@ -432,7 +432,7 @@ fn java_and_shell_are_run_as_a_launcher_runs_them() {
     let said = text(&output);
     assert_eq!(output.status.code(), Some(1), "{said}");
     for words in [
-        "red found JA018 the java action's program ended with exit code 1; it last said: Exception in thread \"main\" \
+        "red found JA018 the java action's program ended with exit code 1; its last output was: Exception in thread \"main\" \
          java.lang.IllegalStateException: no data",
         "no data JA020",
     ] {
@@ -805,5 +805,5 @@ fn an_object_store_is_refused_where_none_is_built_in() {
     let settings = "[hosts]\n\"s3a://raw\" = \"s3://key:secret@raw\"\n";
     application(folder.path(), &[("ankus.toml", settings)]);
     let told = text_of(folder.path(), &["run", "app"]);
-    assert!(told.contains("takes no credentials"), "{told}");
+    assert!(told.contains("cannot contain credentials"), "{told}");
 }

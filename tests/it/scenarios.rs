@@ -188,7 +188,7 @@ fn the_newest_only() {
 
 #[test]
 fn what_is_wrong_with_a_scenario_is_said() {
-    check("[datasets.e]\n", &["`datasets.e`: no input or output is of a dataset of this name"]);
+    check("[datasets.e]\n", &["`datasets.e`: no input or output uses a dataset with this name"]);
     check(
         "[datasets.d]\nafter = \"soon\"\n",
         &["`datasets.d`: \"soon\" is not a duration like 90s, 5m or 1h30m"],
@@ -283,7 +283,7 @@ fn a_first_set_makes_up_what_nobody_gives_and_never_expects_a_failure_of_what_is
     let here = folder(&[("workflow.xml", &NEEDY.replace("CASE", "fail"))]);
     let said = ankus(&["test", "--init", "."]).folder(here.path()).run();
     said.said(1, "no `all-well` is written: even if every action succeeds, the job is KILLED");
-    said.said(1, "made up; give those that decide on the way in a job.properties");
+    said.said(1, "made up; set those that decide the path in a job.properties");
     assert!(!here.path().join("scenarios/all-well.scenario.toml").exists());
     std::fs::write(here.path().join("job.properties"), "mode=full\n").expect("a file");
     ankus(&["test", "--init", "."]).folder(here.path()).run().said(0, "all-well.scenario.toml");

@@ -575,7 +575,7 @@ fn a_file_that_no_server_would_start_with_is_refused() {
         ("other.xml", "<workflow-app/>".to_owned(), "<workflow-app>"),
         ("empty.xml", String::new(), "is not a valid server configuration"),
         ("zone.xml", site(&[("oozie.processing.timezone", "Asia/Kolkata")]), "GMT+0530"),
-        ("number.xml", site(&[("oozie.action.retries.max", "three")]), "has to be a number"),
+        ("number.xml", site(&[("oozie.action.retries.max", "three")]), "must be a number"),
         ("circle.xml", site(&[("a", "${b}"), ("b", "${a}")]), "cycle"),
     ] {
         place.write(name, &content);

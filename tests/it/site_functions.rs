@@ -137,9 +137,8 @@ fn whoever_looks_starts_nothing() {
     let own = own.display().to_string();
     let look = |arguments: &[&str]| ankus(arguments).folder(folder.path()).run();
     look(&["check", "app"]).said(0, "1 file");
-    look(&["eval", "${site:quarter('x')}"]).said(1, "a `command` is started for jobs that run");
-    look(&["eval", "${site:quarter('x')}", "--user-config", &own])
-        .said(1, "nothing says what it answers");
+    look(&["eval", "${site:quarter('x')}"]).said(1, "a `command` is started only in jobs that run");
+    look(&["eval", "${site:quarter('x')}", "--user-config", &own]).said(1, "its value is unknown");
     look(&["run", "--dry-run", "app", "-D", "arg=x", "-D", "script=true"]).said(0, "arg=x");
     let scenario = "app = '.'\n[properties]\narg = 'z'\nscript = 'true'\n[functions]\n'site:quarter' = 'Q3'\n'site:n' = '4'\n\
         'site:m' = 'b=2'\n'site:zone' = 'CET'\n[expect]\nstatus = 'SUCCEEDED'\n";

@@ -232,7 +232,7 @@ fn one_bad_row_of_every_sort_costs_one_row() {
             let is_itself = ["coordinator", "bundle"].contains(&space.as_str());
             for command in [&["job", "show"][..], &["job", "log"]] {
                 let (code, shown) = told(&[command, &[id]].concat());
-                let is_lost = code == Some(2) && is_itself && shown.contains("does not agree");
+                let is_lost = code == Some(2) && is_itself && shown.contains("does not match");
                 assert!(code == Some(0) || is_lost, "{space}: {command:?} {id}: {shown}");
             }
         }

@@ -66,7 +66,7 @@ fn people_see_clocks_windows_and_what_is_assumed() {
         "      1  2026-03-07T08:00Z  Sat 2026-03-07 00:00 -08:00",
         "~~ clocks of America/Los_Angeles go forward by 60 minutes at 2026-03-08T10:00Z: 02:00 becomes 03:00",
         "      3  2026-03-09T07:00Z  Mon 2026-03-09 00:00 -07:00",
-        "! 1 instance of the one before again",
+        "! 1 instance of the previous one again",
         "in  hours: 24 instances, hdfs://nn/logs/2026/03/09/06 … hdfs://nn/logs/2026/03/08/07",
         "in  last: ${coord:latest(0)}, looked for when it is checked",
         "out report: hdfs://nn/reports/2026-03-09",

@@ -124,7 +124,7 @@ pub(super) fn prove(
         let mut replay = Replay::default();
         match drawn {
             Ok(more) if more.is_empty() => {
-                replay.left_out = Some("no scenario of it ends".to_owned());
+                replay.left_out = Some("none of its scenarios ends".to_owned());
             }
             Ok(mut more) => {
                 for trial in &mut more {
@@ -468,9 +468,11 @@ fn asked(
             .status();
         return match started {
             Ok(status) if status.success() => Ok(Vec::new()),
-            Ok(_) => Err(Failure::new(format!("`{}` is no Python", python.display()))
-                .help(python_help(engine))
-                .into()),
+            Ok(_) => {
+                Err(Failure::new(format!("`{}` is not a Python interpreter", python.display()))
+                    .help(python_help(engine))
+                    .into())
+            }
             Err(error) => Err(cannot_start(python, error).help(python_help(engine)).into()),
         };
     }

@@ -151,7 +151,7 @@ pub(super) fn java_date(seconds: i64) -> String {
 pub(super) fn unfiltered(why: &str) -> Fault {
     let (code, message) = why.split_once(": ").unwrap_or(("E0307", why));
     let named = message.split('`').nth(1).unwrap_or_default();
-    if message.starts_with("a log is not filtered by") {
+    if message.starts_with("a log cannot be filtered by") {
         return Fault::plain(code, format!("Unsupported log filter {}", named.to_uppercase()));
     }
     if message.contains("is not a level") {

@@ -233,7 +233,7 @@ fn tell_unwell(unwell: &Played, made_up: &BTreeMap<String, String>, shell: &mut 
     shell.say(match names.as_slice() {
         [] => "give the properties, data or files that lead to its end in a scenario of your own".to_owned(),
         names => format!(
-            "these properties are made up; give those that decide on the way in a job.properties beside the application: {}",
+            "these properties are made up; set those that decide the path in a job.properties next to the application: {}",
             names.join(", ")
         ),
     });

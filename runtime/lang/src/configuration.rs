@@ -327,7 +327,7 @@ pub fn read_xml(text: &str) -> Result<Vec<(String, String)>, String> {
                     }
                 }
             }
-            other => return Err(format!("<{other}> stands where a <property> should")),
+            other => return Err(format!("<{other}> was found where a <property> is expected")),
         }
     }
     Ok(pairs)

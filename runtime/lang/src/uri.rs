@@ -184,7 +184,7 @@ impl ClusterUrl {
             None => (None, &*uri.authority),
         };
         if user.is_some_and(|user| user.contains(':')) {
-            return Err("the URL of a cluster takes no password".to_owned());
+            return Err("the URL of a cluster cannot contain a password".to_owned());
         }
         let host = match protocol {
             Protocol::Native => protocol.host(hosts)?,
@@ -286,7 +286,7 @@ impl StoreUrl {
         let (bucket, host) = match (store, uri.authority.split_once('@')) {
             (Store::S3 | Store::Google, None) => (&*uri.authority, None),
             (Store::S3 | Store::Google, Some(_)) => {
-                return Err("the URL of a bucket takes no credentials".to_owned());
+                return Err("the URL of a bucket cannot contain credentials".to_owned());
             }
             (_, Some((container, host))) if !container.contains(':') && host.contains('.') => {
                 (container, Some(host.to_owned()))

@@ -161,8 +161,8 @@ fn silent(store: &Path) -> ControlError {
         Err(error) => return error,
     };
     let why = match holder.is_paused() {
-        true => format!("it is stopped; `kill -CONT {}` lets it go on", holder.pid),
-        false => "it may be busy, or hang".to_owned(),
+        true => format!("it is stopped; `kill -CONT {}` lets it continue", holder.pid),
+        false => "it may be busy or hanging".to_owned(),
     };
     ControlError::Silent(format!("{holder} does not answer: {why}"))
 }
@@ -667,7 +667,7 @@ impl fmt::Display for ControlError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             ControlError::Files(why) => f.write_str(why),
-            ControlError::Gone(why) => write!(f, "the process that ran the store has gone: {why}"),
+            ControlError::Gone(why) => write!(f, "the process that ran the store is gone: {why}"),
             ControlError::Refused(why) | ControlError::Silent(why) => f.write_str(why),
         }
     }
@@ -676,7 +676,7 @@ impl fmt::Display for ControlError {
 impl std::error::Error for ControlError {}
 
 fn strange(reply: &Reply) -> ControlError {
-    ControlError::Refused(format!("it answered something else than was asked: {reply:?}"))
+    ControlError::Refused(format!("its answer does not match the request: {reply:?}"))
 }
 
 /// Opens the lock file. It is private to this user, since any user who can open a file, even for reading, can lock it.

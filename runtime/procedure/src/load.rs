@@ -24,7 +24,7 @@ pub(super) fn load(
     let mut records = Vec::with_capacity(loaded.records.len());
     let mut reasons: BTreeMap<ProcedureId, String> = BTreeMap::new();
     for id in loaded.damaged {
-        reasons.insert(id, "its checksum does not agree with its bytes".to_owned());
+        reasons.insert(id, "its checksum does not match its bytes".to_owned());
     }
     for (id, bytes) in loaded.records {
         match Record::decode(&bytes) {

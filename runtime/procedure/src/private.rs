@@ -105,7 +105,7 @@ pub fn closed(path: &Path, found: &Metadata) -> io::Result<()> {
     }
     let shown = path.display();
     Err(refused(format!(
-        "`{shown}` can be written by other users (mode {:04o}); if all in it is yours, `chmod -R go-rwx {shown}`",
+        "`{shown}` can be written by other users (mode {:04o}); if everything in it is yours, `chmod -R go-rwx {shown}`",
         found.mode() & 0o7777
     )))
 }

@@ -104,7 +104,7 @@ fn values(text: &str) -> Result<Vec<(&'static str, String)>, String> {
         }
         all.push((*leaf, value.trim().to_owned()));
     }
-    if all.is_empty() { Err("nothing is to be changed".to_owned()) } else { Ok(all) }
+    if all.is_empty() { Err("nothing to change".to_owned()) } else { Ok(all) }
 }
 
 fn put(leaves: &mut Leaves, name: &str, value: String) {
@@ -260,7 +260,7 @@ fn enable(
         let is_date = item.contains('T') || item.contains("::");
         if item == "ALL" || is_date && !told.is_empty() {
             return Err(format!(
-                "`{item}` is silent as a whole; enable all of it, then disable what is to be silent"
+                "`{item}` is disabled as a whole; enable all of it, then disable what should be silent"
             ));
         }
         match numbers(item).ok().filter(|_| !is_date) {

@@ -87,7 +87,7 @@ fn of_apps(apps: &BTreeMap<String, App>) -> [Metric; 3] {
     let mut took = Metric::new(
         "ankus_last_duration_seconds",
         "gauge",
-        "How long the workflow of this name took that succeeded last.",
+        "How long the last successful workflow of this name took.",
     );
     for (name, app) in apps {
         let labels = [("app", name.as_str())];
@@ -112,9 +112,12 @@ fn of_server(shared: &Shared) -> [Metric; 5] {
         requests = requests.value(&[("class", class)], count(digit + 2));
     }
     let name = "ankus_requests_duration_seconds_total";
-    let duration = Metric::new(name, "counter", "How long answers took in all.");
-    let began =
-        Metric::new("ankus_start_time_seconds", "gauge", "When this server began, since 1970.");
+    let duration = Metric::new(name, "counter", "Total time that answers took.");
+    let began = Metric::new(
+        "ankus_start_time_seconds",
+        "gauge",
+        "When this server started, in seconds since 1970.",
+    );
     let mode = Metric::new("ankus_normal_mode", "gauge", "Whether the server is in normal mode.");
     let version = Metric::new("ankus_build_info", "gauge", "The version of the server.");
     [

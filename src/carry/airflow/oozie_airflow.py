@@ -51,12 +51,12 @@ UTC = ZoneInfo("UTC")
 
 
 def plain(instant: dt.datetime) -> dt.datetime:
-    """An instant of Airflow without what Airflow adds to it."""
+    """An instant of Airflow as a plain `datetime`."""
     return dt.datetime.fromtimestamp(instant.timestamp(), UTC)
 
 
 class OozieTimetable(Timetable):
-    """Runs at the nominal times of a coordinator: `start` and so many units later, counted from the start."""
+    """Runs at the nominal times of a coordinator: `start`, and then every `every` units, counted from the start."""
 
     def __init__(
         self,
@@ -93,7 +93,7 @@ class OozieTimetable(Timetable):
         return el.add_time(self._first, self.unit, number * self.every, self.timezone)
 
     def next_after(self, instant: dt.datetime) -> dt.datetime | None:
-        """The first nominal time after an instant; none from the end on."""
+        """The first nominal time after an instant; None from the end on."""
         instant = plain(instant)
         most = el.most_steps(self._first, instant, self.unit, self.every)
         number = bisect.bisect_right(range(most + 1), instant, key=self.nominal)
@@ -128,7 +128,7 @@ class OoziePlugin(AirflowPlugin):
 
 
 def nominal(dag_run: Any) -> dt.datetime:
-    """The time that a run stands for. Runs that were started by hand stand for the time of their start."""
+    """The nominal time of a run; for runs that were started by hand, the time of their start."""
     instant = getattr(dag_run, "logical_date", None) or dag_run.run_after
     return plain(instant)
 
@@ -147,7 +147,7 @@ def actual_time(context: Any) -> str:
 
 
 class DataSensor(BaseSensorOperator):
-    """Waits until the instances of a run are complete; their folders are its result."""
+    """Waits until the instances of a run are complete, and returns their folders."""
 
     def __init__(
         self,
@@ -176,7 +176,7 @@ class DataSensor(BaseSensorOperator):
         return hook.check_for_path(hdfs_path=el.path_of(uri))
 
     def poke(self, context: Any) -> Any:
-        """Looks once."""
+        """Checks once."""
         run = context["dag_run"]
         made = run.start_date or dt.datetime.now(UTC)
         uris = self.data.look(nominal(run), made, self.exists)
@@ -205,7 +205,7 @@ def uris(
 
 
 class SubWorkflow(TriggerDagRunOperator):
-    """Starts the run of a sub-workflow that takes all properties: those of this run, but the path of its workflow, below its own."""
+    """Starts a run of a sub-workflow that takes all properties of this run except the path; its own take precedence."""
 
     def execute(self, context: Any) -> Any:
         passed = dict(context["params"])
@@ -215,9 +215,9 @@ class SubWorkflow(TriggerDagRunOperator):
 
 
 class AfterCoordinator(BaseOperator):
-    """Comes behind the tasks of another coordinator in the same DAG, and fails where these did not do their work.
+    """Runs after the tasks of another coordinator in the same DAG, and fails if they did not do their work.
 
-    Where one of them marks it as done, that one has to succeed; otherwise none of the last may fail.
+    If one of them marks the output as done, that one must succeed; otherwise none of the last tasks may fail.
     """
 
     def __init__(self, *, marked_by: str | None = None, **kwargs: Any) -> None:
@@ -240,9 +240,9 @@ def kill(message: str) -> None:
 
 
 def choose(cases: list[tuple[str, str]], default: str, **context: Any) -> str:
-    """The task that a decision leads to: that of the first case that is true."""
+    """The task that a decision leads to: that of the first true case."""
     chosen = next((target for case, target in cases if el.is_true(case)), default)
-    # Airflow 3 keeps no result of a task that skips others.
+    # Airflow 3 does not keep the result of a task that skips others.
     context["ti"].xcom_push(key="chosen", value=chosen)
     return chosen
 
@@ -270,30 +270,30 @@ UNHANDLED = {
 
 
 def is_unhandled(task: Any) -> bool:
-    """Whether nothing comes after a task where it fails: it waits for data, or chooses."""
+    """Whether nothing follows a task that fails: it waits for data, or it is a decision."""
     names = {kind.__name__ for kind in type(task).__mro__}
     return bool(names & UNHANDLED)
 
 
 def all_before(context: Any) -> list[str]:
-    """The tasks before this one, however far, but those of other coordinators in the same DAG."""
+    """All tasks upstream of this one, except those of other coordinators in the same DAG."""
     tasks, own = context["dag"].task_dict, group_of(context["task"])
     before = context["task"].get_flat_relative_ids(upstream=True)
     return sorted(task for task in before if group_of(tasks[task]) == own)
 
 
 def group_of(task: Any) -> str | None:
-    """The group of a task: its coordinator, where a DAG has several."""
+    """The group of a task: its coordinator, if a DAG has several."""
     return task.task_group.group_id if task.task_group else None
 
 
 def begin(context: Any) -> None:
-    """Notes that a task began: where its expressions fail, it never does, and no error transition is taken."""
+    """Records that a task began. If its expressions fail, it never begins, and no error transition is taken."""
     context["ti"].xcom_push(key="began", value="yes")
 
 
 def never_began(context: Any, task_ids: list[str]) -> bool:
-    """Whether the expressions of one of these failed tasks, which note when they begin, could not be evaluated."""
+    """Whether the expressions of one of these failed tasks could not be evaluated: it did not record that it began."""
     tasks, ti = context["dag"].task_dict, context["ti"]
     noting = [
         task for task in task_ids if getattr(tasks[task], "_pre_execute_hook", None)
@@ -302,7 +302,7 @@ def never_began(context: Any, task_ids: list[str]) -> bool:
 
 
 def is_broken(context: Any) -> bool:
-    """Whether the run ended before a task: its data did not come, or an expression failed."""
+    """Whether the run ended before a task: its data did not arrive, or an expression failed."""
     tasks = context["dag"].task_dict
     before = all_before(context)
     found = states(context, before) if before else {}
@@ -313,14 +313,14 @@ def is_broken(context: Any) -> bool:
 
 
 def not_entered(context: Any, reason: str) -> Exception:
-    """What a task raises that no run got to: it is skipped, unless the run ended before it. A run of skipped tasks is a success."""
+    """The exception of a task that was not reached: a skip, unless the run ended before it. A run of skipped tasks succeeds."""
     if is_broken(context):
         return AirflowFailException("the run ended before this task")
     return AirflowSkipException(reason)
 
 
 def has_ended(context: Any) -> bool:
-    """Whether an action before a task failed whose failure only leads to a kill node: nothing chooses behind it."""
+    """Whether an action upstream failed whose failure leads only to a kill node: no routing task follows it."""
     tasks = context["dag"].task_dict
     before = all_before(context)
     found = states(context, before) if before else {}
@@ -332,7 +332,7 @@ def has_ended(context: Any) -> bool:
 
 
 def route(action: str, ok: str, error: str, **context: Any) -> str:
-    """The task behind an action: one where it succeeded, another where it failed."""
+    """The task that follows an action: one if it succeeded, another if it failed."""
     state = states(context, [action])[action]
     if state == "success":
         return ok
@@ -344,7 +344,7 @@ def route(action: str, ok: str, error: str, **context: Any) -> str:
 
 
 def only_if_failed(context: Any) -> None:
-    """Lets a handler run only where an action before it failed itself, and not one before that."""
+    """Lets a handler run only if an action directly before it failed, not one further upstream."""
     before = list(context["task"].upstream_task_ids)
     failed = "failed" in states(context, before).values()
     if not failed or is_broken(context):
@@ -353,14 +353,14 @@ def only_if_failed(context: Any) -> None:
 
 
 def is_on_time(minutes: int = 1, **context: Any) -> bool:
-    """`NONE`: whether a run begins no later than that after its nominal time."""
+    """`NONE`: whether a run begins at most this long after its nominal time."""
     return dt.datetime.now(UTC) <= nominal(context["dag_run"]) + dt.timedelta(
         minutes=minutes
     )
 
 
 def is_latest(schedule: Timetable, **context: Any) -> bool:
-    """`LAST_ONLY`: whether the next run is not due yet."""
+    """`LAST_ONLY`: whether the next run is not yet due."""
     instant = nominal(context["dag_run"])
     if isinstance(schedule, OozieTimetable):
         following = schedule.next_after(instant)
@@ -374,14 +374,14 @@ def is_latest(schedule: Timetable, **context: Any) -> bool:
 
 
 def job_id(dag_run: Any, group: str | None = None) -> str:
-    """`wf:id()`: unique, and fit for the name of a file, which an id of Airflow is not."""
+    """`wf:id()`: unique, and usable as a file name, unlike Airflow's own ids."""
     owner = f"{dag_run.dag_id}-{group}" if group else dag_run.dag_id
     return re.sub(r"[^A-Za-z0-9_.-]+", "-", f"{owner}-{dag_run.run_id}")
 
 
 @jinja2.pass_context
 def last_error_node(context: Any) -> str | None:
-    """`wf:lastErrorNode()`: the action before this task, however far, that failed last."""
+    """`wf:lastErrorNode()`: of all actions upstream of this task, the one that failed last."""
     before = all_before(context)
     states_before = states(context, before) if before else {}
     failed = [task for task in before if states_before[task] == "failed"]
@@ -392,13 +392,13 @@ def last_error_node(context: Any) -> str | None:
         for task in tasks[other].get_flat_relative_ids(upstream=True)
     }
     found = next((task for task in failed if task not in earlier), None)
-    # The group of a coordinator stands before the name of the node.
+    # The group of a coordinator precedes the name of the node.
     return found.rpartition(".")[2] if found else None
 
 
 @jinja2.pass_context
 def transition(context: Any, node: str, *, ok: str, error: str) -> str | None:
-    """`wf:transition()` of an action: the node that it led to; nothing where it has not ended."""
+    """`wf:transition()` of an action: the node that followed it; None if it has not ended."""
     state = states(context, [node])[node]
     return {"success": ok, "failed": error}.get(state or "")
 
@@ -407,7 +407,7 @@ def transition(context: Any, node: str, *, ok: str, error: str) -> str | None:
 def chosen_by(
     context: Any, node: str, names: dict[str, str] | None = None
 ) -> str | None:
-    """`wf:transition()` of a decision: the node that it led to, where its task has another name."""
+    """`wf:transition()` of a decision: the node that it chose, if its task has a different name."""
     task = context["ti"].xcom_pull(task_ids=node, key="chosen")
     return (names or {}).get(task, task)
 
@@ -420,19 +420,19 @@ def error_message(context: Any, node: str | None) -> str:
 
 @jinja2.pass_context
 def action_data(context: Any, node: str) -> dict[str, str]:
-    """`wf:actionData()`: what a program wrote to its output."""
+    """`wf:actionData()`: the captured output of a program."""
     return captured(context["ti"].xcom_pull(task_ids=node))
 
 
 def captured(result: Any) -> dict[str, str]:
-    """Properties from the result of a task that printed its output once more as one line of base64."""
+    """The properties in the result of a task that printed its output again as one line of base64."""
     import base64
 
     return el.properties(base64.b64decode(result or "").decode())
 
 
 def cluster(context: Any) -> Any:
-    """The client of the file system that a DAG names, or of the usual one."""
+    """The client of the file system that a DAG names, or of the default one."""
     from airflow.providers.apache.hdfs.hooks.webhdfs import WebHDFSHook
 
     name = context.get("webhdfs_conn_id") or "webhdfs_default"
@@ -441,13 +441,13 @@ def cluster(context: Any) -> Any:
 
 @jinja2.pass_context
 def file_status(context: Any, uri: str) -> dict[str, Any]:
-    """The status of a file; nothing where it is missing."""
+    """The status of a file; None if it is missing."""
     return cluster(context).status(el.path_of(uri), strict=False) or {}
 
 
 @jinja2.pass_context
 def exists(context: Any, uri: str) -> bool:
-    """`fs:exists()`: whether there is a file or a folder, or one that fits a pattern."""
+    """`fs:exists()`: whether there is a file or folder, or one that matches a pattern."""
     if not uri:
         raise AirflowException("a path is empty")
     if not re.search(r"[*?{\[]", uri):
@@ -531,13 +531,13 @@ def error_code(context: Any, node: str | None) -> str:
 
 
 def go_on() -> None:
-    """Does nothing: others come after it."""
+    """Does nothing; other tasks depend on it."""
 
 
 def entered(
     ok: list[str] | None = None, error: list[str] | None = None
 ) -> Callable[[Any], None]:
-    """Lets a task run where one of some tasks succeeded, or one of others failed itself."""
+    """Lets a task run if one of some tasks succeeded, or one of others failed itself."""
     ok, error = ok or [], error or []
 
     def check(context: Any) -> None:

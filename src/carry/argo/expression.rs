@@ -370,7 +370,7 @@ impl Names<'_> {
                     return Some(self.variable(&name, text));
                 }
                 if !(self.given)(&name) {
-                    text.differs.push("a missing property is an empty text".to_owned());
+                    text.differs.push("a missing property is an empty string".to_owned());
                 }
                 plain(self.property(&name, false))
             }

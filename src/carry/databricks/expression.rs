@@ -410,7 +410,7 @@ fn told(base: Value, key: &str, text: &mut Text) -> Option<Value> {
         return None;
     }
     let key = if key.chars().all(fits) { key.to_owned() } else { format!("`{key}`") };
-    text.differs.push("a key that was not captured is an error, not an empty text".to_owned());
+    text.differs.push("a key that was not captured is an error, not an empty string".to_owned());
     Some(Value::Text(format!("{{{{tasks.{task}.values.{key}}}}}")))
 }
 

@@ -1,6 +1,6 @@
 """What converted flows need and Prefect does not have: nodes with Oozie's transitions, kill nodes, and waits for data.
 
-Put this file, `oozie_data.py` and `oozie_el.py` beside the flows. It works with Prefect 3.
+Put this file, `oozie_data.py` and `oozie_el.py` next to the flows. It works with Prefect 3.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from oozie_data import Data, Dataset, Logic, MissingDataset
 
 __all__ = ["Data", "Dataset", "Logic", "MissingDataset", "Run", "start"]
 UTC = ZoneInfo("UTC")
-# The ways that a node can have gone in a run.
+# The ways in which a run can leave a node.
 OK, ERROR, SKIPPED, STOPPED = "OK", "ERROR", "SKIPPED", "STOPPED"
-# Seconds between two looks at something.
+# Seconds between two checks.
 PAUSE = 0.2
 
 
@@ -45,12 +45,12 @@ class ActionFailed(Exception):
 
 
 class Stopped(Exception):
-    """The run ended while an action of it was running."""
+    """The run ended while one of its actions was running."""
 
 
 @dataclass
 class Step:
-    """A node with what it comes after."""
+    """A node, with the nodes that it follows."""
 
     name: str
     work: Callable[[], Any]
@@ -62,7 +62,7 @@ class Step:
 
 
 class Run:
-    """One run of a workflow: its properties, and what became of its nodes."""
+    """One run of a workflow: its properties, and the outcomes of its nodes."""
 
     def __init__(
         self,
@@ -99,7 +99,7 @@ class Run:
         retries: int = 0,
         retry_delay_seconds: Any = 0,
     ) -> Callable[[Callable[[], Any]], Callable[[], Any]]:
-        """Makes a node of a function. What a decision returns is the node that it leads to."""
+        """Turns a function into a node. A decision returns the node that it leads to."""
 
         def add(work: Callable[[], Any]) -> Callable[[], Any]:
             step = Step(
@@ -117,7 +117,7 @@ class Run:
         return add
 
     def play(self) -> State:
-        """Runs the nodes, each when those before it are done; its result is the state of the flow."""
+        """Runs the nodes, each when those before it are done, and returns the state of the flow."""
         futures: dict[str, Any] = {}
         done: set[str] = set()
         changed = threading.Event()
@@ -132,7 +132,7 @@ class Run:
                     name=step.name,
                     retries=step.retries,
                     retry_delay_seconds=step.retry_delay_seconds,
-                    # What is stopped with the run is not tried again.
+                    # Actions that are stopped with the run are not retried.
                     retry_condition_fn=lambda *_: not self.ended.is_set(),
                 )
                 waits = [allow_failure(futures[name]) for name in sorted(before)]
@@ -156,7 +156,7 @@ class Run:
         return Completed(message="the run got to its end")
 
     def _is_ready(self, step: Step, done: set[str]) -> bool:
-        """Whether all before a node are done, or one whose end is enough."""
+        """Whether all nodes before a node are done, or one that suffices."""
         if done.issuperset([*step.after, *step.after_failed]):
             return True
         if step.waits_for not in ("failure", "either"):
@@ -168,7 +168,7 @@ class Run:
         )
 
     def _in_order(self) -> list[Step]:
-        """The nodes, each behind those that it comes after."""
+        """The nodes, each after those that it follows."""
         known: set[str] = set()
         order: list[Step] = []
         left = list(self.steps)
@@ -188,7 +188,7 @@ class Run:
                 self.ways[step.name] = way
                 name = "Skipped" if way == SKIPPED else "Stopped"
                 return Completed(name=name, message="no run of the workflow got here")
-            # What an earlier try said counts no more.
+            # The output of an earlier attempt no longer counts.
             self.errors = [error for error in self.errors if error[0] != step.name]
             try:
                 chosen = step.work()
@@ -200,7 +200,7 @@ class Run:
                 self.ways[step.name] = STOPPED
                 raise
             except Exception as error:
-                # What cannot be evaluated ends a run on a server, too.
+                # An expression that cannot be evaluated ends a run on a server, too.
                 self.ways[step.name] = ERROR
                 if self.killed is None:
                     self._end(f"{step.name}: {error}")
@@ -213,12 +213,12 @@ class Run:
         return node
 
     def _way_of(self, name: str, to: str) -> str:
-        """How a node before another one was left: a decision leads to one alone."""
+        """How a node before another one was left: a decision leads to only one node."""
         chosen = self.chosen.get(name)
         return SKIPPED if chosen not in (None, to) else self.ways.get(name, SKIPPED)
 
     def _way_into(self, step: Step) -> str | None:
-        """Nothing where a run enters the node; else how it is left out."""
+        """None if a run enters the node; else how it is left out."""
         if self.ended.is_set():
             return STOPPED
         before = [self._way_of(name, step.name) for name in step.after]
@@ -242,14 +242,14 @@ class Run:
         self.ended.set()
 
     def kill(self, message: str) -> None:
-        """Ends the run as a kill node does: what runs is stopped, and nothing begins any more."""
+        """Ends the run as a kill node does: running actions are stopped, and no more begin."""
         self._end(message)
         raise Stopped(message)
 
     def command(
         self, words: list[str], *, capture: bool = False, node: str = ""
     ) -> None:
-        """Runs a program to its end. What it writes goes to the log; the last of it is the error message."""
+        """Runs a program to its end. Its output goes to the log; the last line is the error message."""
         logger = get_run_logger()
         logger.info("%s", shlex.join(words))
         try:
@@ -335,7 +335,7 @@ class Run:
             raise ActionFailed("", "")
 
     def wait_for(self, data: Data | Logic, minutes: int = -1) -> None:
-        """Waits until the instances of the run are complete, for so many minutes at most."""
+        """Waits until the instances of the run are complete, for at most `minutes` minutes."""
         until = time.monotonic() + minutes * 60
         while not self.ended.is_set():
             found = data.look(self.nominal, self.began, self.exists)
@@ -343,7 +343,7 @@ class Run:
                 self.found[id(data)] = found
                 return
             if 0 <= minutes and time.monotonic() >= until:
-                self._end("TIMEDOUT: the data of the run did not come")
+                self._end("TIMEDOUT: the data of the run did not arrive")
                 raise Stopped(self.killed or "")
             self.ended.wait(60)
         raise Stopped("the run ended")
@@ -358,7 +358,7 @@ class Run:
         return ",".join(data.uris(self.nominal) if found is None else found)
 
     def route(self, action: str, *, ok: str, error: str) -> str:
-        """The node behind an action: one where it succeeded, another where it failed."""
+        """The node that follows an action: one if it succeeded, another if it failed."""
         return ok if self.ways[action] == OK else error
 
     def nominal_time(self) -> str:
@@ -370,7 +370,7 @@ class Run:
         return el.write_time(self.began)
 
     def is_due(self, start: str, end: str) -> bool:
-        """Whether a coordinator has a run at this time; Prefect's schedules have neither start nor end."""
+        """Whether a coordinator has a run at this time: Prefect's schedules have neither start nor end."""
         return el.parse_time(start) <= self.nominal < el.parse_time(end)
 
     def job_id(self) -> str:
@@ -386,11 +386,11 @@ class Run:
         return self.data.get(node, {})
 
     def transition(self, node: str, *, ok: str, error: str) -> str | None:
-        """`wf:transition()` of an action: the node that it led to; nothing where it has not ended."""
+        """`wf:transition()` of an action: the node that followed it; None if it has not ended."""
         return {OK: ok, ERROR: error}.get(self.ways.get(node, SKIPPED))
 
     def chosen_by(self, node: str, names: dict[str, str] | None = None) -> str | None:
-        """`wf:transition()` of a decision: the node that it led to, where its function has another name."""
+        """`wf:transition()` of a decision: the node that it chose, if its function has a different name."""
         chosen = self.chosen.get(node)
         return (names or {}).get(chosen or "", chosen)
 
@@ -399,7 +399,7 @@ class Run:
         return self.errors[-1][0] if self.errors else None
 
     def error_code(self, node: str | None) -> str:
-        """`wf:errorCode()`: the exit code, where a program failed."""
+        """`wf:errorCode()`: the exit code, if a program failed."""
         return next(
             (code for name, code, _ in reversed(self.errors) if name == node), ""
         )
@@ -417,7 +417,7 @@ class Run:
         return str(Secret.load(block).get())
 
     def exists(self, uri: str) -> bool:
-        """`fs:exists()`: whether there is a file or a folder, or one that fits a pattern."""
+        """`fs:exists()`: whether there is a file or folder, or one that matches a pattern."""
         if not uri:
             raise el.Error("a path is empty")
         if any(c in uri for c in "*?{["):
@@ -455,6 +455,6 @@ def _hdfs(words: list[str], text: bool = True) -> Any:
 
 
 def start(name: str, params: dict[str, str]) -> State:
-    """Runs the flow of another file as a part of this run."""
+    """Runs the flow of another file as part of this run."""
     module = importlib.import_module(name)
     return getattr(module, name)(params=params, return_state=True)

@@ -1,6 +1,6 @@
-"""The data of a coordinator: series of folders, which of their instances a run reads or writes, and which are enough.
+"""The data of a coordinator: series of folders, which of their instances a run reads or writes, and which suffice.
 
-It needs `oozie_el.py` beside it, and nothing but Python.
+It needs `oozie_el.py` next to it, and nothing but Python.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from zoneinfo import ZoneInfo
 import oozie_el as el
 
 UTC = ZoneInfo("UTC")
-# What a server takes a unit for where it asks whether one offset is after another.
+# The length that a server assumes for a unit when it compares two offsets.
 WEIGHTS = {"MINUTE": 12, "HOUR": 10, "DAY": 5, "WEEK": 3, "MONTH": 2, "YEAR": 1}
 
 
 class Dataset:
-    """A series of folders that appear as time goes by."""
+    """A series of folders that appear over time."""
 
     def __init__(
         self,
@@ -35,7 +35,7 @@ class Dataset:
     ) -> None:
         self.template, self.every, self.unit = uri, every, unit
         self.timezone, self.done_flag = timezone, done_flag
-        # A table of Hive whose partitions lie below a folder, where those are looked for.
+        # A Hive table whose partitions are below a folder, if partitions are looked up.
         self.table, self.folder = table, folder
         self.initial = el.parse_time(initial)
         if end_of:
@@ -47,11 +47,11 @@ class Dataset:
         return el.add_time(self.initial, self.unit, number * self.every, self.timezone)
 
     def step(self, instant: dt.datetime, count: int = 1) -> dt.datetime:
-        """An instant so many instances later. From a day that a month lacks, steps lead elsewhere than `instance`."""
+        """The instant `count` instances later. From a day that some months lack, steps give other results than `instance`."""
         return el.add_time(instant, self.unit, count * self.every, self.timezone)
 
     def reached(self, instant: dt.datetime) -> tuple[dt.datetime, int] | None:
-        """The instance that a server gets to at an instant by stepping, and its number."""
+        """The instance that a server finds for an instant by stepping, and its number."""
         if instant < self.initial:
             return None
         at, number = self.initial, 0
@@ -108,7 +108,7 @@ class Dataset:
         )
 
     def is_done(self, uri: str, exists: Callable[[str], bool]) -> bool:
-        """Whether an instance is complete, as `exists` sees its folder or the flag in it, or the partition of its table."""
+        """Whether an instance is complete: `exists` is asked for its folder, the flag in it, or the partition of its table."""
         if self.table:
             partition = el.path_of(uri)[len(self.folder) :].strip("/")
             return exists(f"hive://{self.table}/{partition}")
@@ -116,22 +116,22 @@ class Dataset:
 
 
 class MissingDataset(Dataset):
-    """A dataset that was not at hand when the file that names it was written: write a `Dataset` in its place."""
+    """A dataset that was not available when the file that names it was written: replace it with a `Dataset`."""
 
     def __init__(self, reason: str) -> None:
         self.reason, self.timezone = reason, "UTC"
 
     def reached(self, instant: dt.datetime) -> tuple[dt.datetime, int] | None:
-        """Fails: nothing is known of its instances."""
+        """Fails, because its instances are unknown."""
         raise el.Error(self.reason)
 
     def uri(self, at: dt.datetime) -> str:
-        """Fails: nothing is known of its folders."""
+        """Fails, because its folders are unknown."""
         raise el.Error(self.reason)
 
 
 class Moment:
-    """The nominal time of a run, as a dataset sees it."""
+    """The nominal time of a run, from the point of view of a dataset."""
 
     def __init__(self, dataset: Dataset, at: dt.datetime) -> None:
         self.dataset, self.at = dataset, at
@@ -144,7 +144,7 @@ class Moment:
         return el.add_time(self.at, dataset.unit, steps, dataset.timezone)
 
     def hours_in_day(self, count: int) -> int:
-        """`coord:hoursInDay`: of the day so many instances later."""
+        """`coord:hoursInDay`: of the day that many instances later."""
         moved = self._moved(count)
         if moved is None:
             return -1
@@ -154,7 +154,7 @@ class Moment:
         return {1: 23, 23: 25}.get(late.astimezone(zone).hour, 24)
 
     def days_in_month(self, count: int) -> int:
-        """`coord:daysInMonth`: of the month so many instances later."""
+        """`coord:daysInMonth`: of the month that many instances later."""
         moved = self._moved(count)
         if moved is None:
             return -1
@@ -170,7 +170,7 @@ class Moment:
         return (here - there) // dt.timedelta(minutes=1)
 
 
-# An instance as it is written, or a function that gives it for a run.
+# An instance as written, or a function that returns it for a run.
 Instance = str | Callable[[Moment], str]
 
 
@@ -193,7 +193,7 @@ class Data:
 
     @property
     def needs_looking(self) -> bool:
-        """Whether the instances depend on what is there."""
+        """Whether the instances depend on the data that exists."""
         texts = [*self.instances, self.first, self.last]
         return any(
             isinstance(text, str) and text.startswith(("latest", "future"))
@@ -228,7 +228,7 @@ class Data:
             first = found[1] - reached[1]
         if first > last:
             raise el.Error(f"{start} is after {end}")
-        # A server goes on from the first one, step by step.
+        # A server continues from the first one, step by step.
         instance, found = self.dataset.instance(reached[1] + first), []
         for _ in range(first, last + 1):
             if instance >= self.dataset.initial:
@@ -285,7 +285,7 @@ class Data:
     def look(
         self, at: dt.datetime, made: dt.datetime, exists: Callable[[str], bool]
     ) -> list[str] | None:
-        """The folders, if all that is needed is there."""
+        """The folders, if everything needed exists."""
         found = self.places(at, made, exists)
         there = [uri for uri in found if uri is not None]
         return there if len(there) == len(found) else None
@@ -293,7 +293,7 @@ class Data:
     def places(
         self, at: dt.datetime, made: dt.datetime, exists: Callable[[str], bool]
     ) -> list[str | None]:
-        """The folders in their order, with nothing in the place of one that is not there."""
+        """The folders in order, with None for each one that does not exist."""
         if not self.needs_looking:
             uris = self.uris(at)
             return [uri if self.dataset.is_done(uri, exists) else None for uri in uris]
@@ -325,12 +325,12 @@ class Data:
                 found.append(uri)
             if len(found) == needed:
                 return [found[abs(n)] for n in numbers]
-        # None of them is settled before all are.
+        # None of them is settled until all are.
         return [None]
 
 
 class Logic:
-    """The input logic of a coordinator: which inputs of a run are enough.
+    """The input logic of a coordinator: which inputs of a run suffice.
 
     `kind` is `and`, `or`, `combine` or `data-in`; the last has `data` and the name of its event, the others have `parts`.
     """
@@ -353,7 +353,7 @@ class Logic:
     def look(
         self, at: dt.datetime, made: dt.datetime, exists: Callable[[str], bool]
     ) -> dict[str, list[str]] | None:
-        """The folders that are enough, by the names of the logic and of its inputs; nothing where more is waited for."""
+        """The folders that suffice, by the names of the logic and of its inputs; None while more must be waited for."""
         waited = dt.datetime.now(UTC) - max(at, made)
         found: dict[str, list[str]] = {}
 
@@ -374,7 +374,7 @@ class Logic:
         least: int | None,
         wait: int | None,
     ) -> list[str] | bool:
-        """What is enough; `True` where more may come in time, `False` where it is not enough."""
+        """What suffices; `True` if more may still arrive, `False` if it does not suffice."""
         least = self.least if self.least is not None else least
         if self.kind == "data-in":
             wait = self.wait if self.wait is not None else wait
@@ -398,7 +398,7 @@ class Logic:
         found: dict[str, list[str]],
         least: int | None,
     ) -> list[str] | bool:
-        # All are asked, for each may have a name of its own.
+        # All are asked, because each may have its own name.
         judged = [
             part._met(places, waited, found, least, self.wait) for part in self.parts
         ]
@@ -411,7 +411,7 @@ class Logic:
             if self.kind == "and":
                 if not isinstance(met, list):
                     return False
-                # What stands to the right comes first.
+                # The one on the right comes first.
                 together = met + together
         return False if self.kind == "or" else together
 

@@ -22,7 +22,7 @@ class Error(ValueError):
 
 
 def text(value: Any) -> str:
-    """The text that a value becomes: nothing for null, and numbers as Java writes them."""
+    """A value as text: an empty string for null, and numbers as Java writes them."""
     if value is None:
         return ""
     if isinstance(value, bool):
@@ -38,7 +38,7 @@ def text(value: Any) -> str:
 
 
 def _item(value: Any) -> str:
-    """A value within a collection, where null has a name."""
+    """A value in a collection, where null is written as `null`."""
     return "null" if value is None else text(value)
 
 
@@ -74,7 +74,7 @@ def truth(value: Any) -> bool:
 
 
 def is_true(rendered: Any) -> bool:
-    """Whether the predicate of a decision came out as true: the text `true`, and nothing else."""
+    """Whether the predicate of a decision is true: it must be the text `true`."""
     return text(rendered).strip() == "true"
 
 
@@ -247,7 +247,7 @@ def ge(left: Any, right: Any) -> bool:
 
 
 def get(base: Any, *keys: Any) -> Any:
-    """`base[key]`, or `base[key][key]` and so on: null where there is no such key."""
+    """`base[key]`, `base[key][key]` and so on; null if there is no such key."""
     if base is None:
         raise Error("null has no properties")
     for key in keys:
@@ -272,7 +272,7 @@ def _index(key: Any) -> int:
 
 
 def conf(values: Any, name: str) -> str | None:
-    """A property of the job, with references to other properties resolved; null where it is missing or empty."""
+    """A property of the job, with references to other properties resolved; null if it is missing or empty."""
     value = values.get(name) if name in values else None
     if value is None or value == "":
         return None
@@ -288,17 +288,17 @@ def conf(values: Any, name: str) -> str | None:
 
 
 def concat(*parts: Any) -> str:
-    """The parts as one text."""
+    """The parts, concatenated."""
     return "".join(text(part) for part in parts)
 
 
 def first_not_null(first: Any, second: Any) -> Any:
-    """The first of two that is there; an empty text is."""
+    """The first value unless it is null, else the second. An empty string is not null."""
     return second if first is None else first
 
 
 def trim(value: Any) -> str:
-    """A text without the blanks around it."""
+    """A text without whitespace at either end."""
     return text(value).strip("".join(map(chr, range(33))))
 
 
@@ -313,7 +313,7 @@ def to_upper(value: Any) -> str:
 
 
 def url_encode(value: Any) -> str:
-    """A text as a part of a URL."""
+    """A text, encoded as part of a URL."""
     encoded = urllib.parse.quote_plus(text(value), safe="*-._")
     return encoded.replace("~", "%7E")
 
@@ -334,13 +334,13 @@ def replace_all(value: Any, pattern: Any, replacement: Any) -> str:
 
 
 def append_all(value: Any, suffix: Any, separator: Any) -> str:
-    """A suffix behind each part of a text."""
+    """A text with a suffix after each of its parts."""
     parts = text(value).split(text(separator))
     return text(separator).join(part + text(suffix) for part in parts)
 
 
 def properties(output: Any) -> dict[str, str]:
-    """What a program wrote to its output, read as Java properties."""
+    """The output of a program, read as Java properties."""
     values: dict[str, str] = {}
     for line in text(output).splitlines():
         line = line.strip()
@@ -353,7 +353,7 @@ def properties(output: Any) -> dict[str, str]:
 
 
 def _unescaped(written: str) -> str:
-    """A text of Java properties without its escapes."""
+    """A text from Java properties, without its escapes."""
     named = {"n": "\n", "t": "\t", "r": "\r", "f": "\f"}
     return re.sub(
         r"\\(?:u([0-9a-fA-F]{4})|(.))",
@@ -377,7 +377,7 @@ def write_time(instant: dt.datetime) -> str:
 
 
 def timestamp() -> str:
-    """The present."""
+    """The current time."""
     return write_time(dt.datetime.now(UTC))
 
 
@@ -407,7 +407,7 @@ _DAYS = [
 
 
 def format_time(value: Any, pattern: Any) -> str:
-    """A time by a pattern of Java's SimpleDateFormat, in UTC."""
+    """A time in a format of Java's SimpleDateFormat, in UTC."""
     at, result = parse_time(value), []
     for found in re.finditer(
         r"'((?:[^']|'')*)'|([A-Za-z])\2*|[^A-Za-z']", text(pattern)
@@ -468,7 +468,7 @@ def _field(at: dt.datetime, letter: str, width: int) -> str:
 
 
 def _end_of_week(at: dt.datetime) -> dt.datetime:
-    """The Saturday of a week, by which the week belongs to a year."""
+    """The Saturday of a week, which determines the year that the week belongs to."""
     return at + dt.timedelta(days=(5 - at.weekday()) % 7)
 
 
@@ -481,7 +481,7 @@ def epoch_time(value: Any, millis: Any) -> str:
 def add_time(
     instant: dt.datetime, unit: str, count: int, zone: str = "UTC"
 ) -> dt.datetime:
-    """An instant so many units later. Days and months keep the time on the wall of the zone."""
+    """The instant `count` units later. Days and months keep the local time of the zone."""
     instant = instant.astimezone(UTC)
     if unit in ("MINUTE", "HOUR"):
         return instant + dt.timedelta(minutes=count * (60 if unit == "HOUR" else 1))
@@ -499,7 +499,7 @@ def add_time(
     next_month = dt.date(year + (month == 11), (month + 1) % 12 + 1, 1)
     day = min(wall.day, (next_month - dt.timedelta(days=1)).day)
     moved = wall.replace(year=year, month=month + 1, day=day)
-    # A time that comes twice is the later one.
+    # A local time that occurs twice is the later one.
     ambiguous = moved.replace(tzinfo=ZoneInfo(zone), fold=1)
     gap = (
         ambiguous.astimezone(UTC).astimezone(ZoneInfo(zone)).replace(tzinfo=None)
@@ -509,7 +509,7 @@ def add_time(
 
 
 def most_steps(start: dt.datetime, end: dt.datetime, unit: str, every: int) -> int:
-    """A number of steps that surely leads from one instant beyond another."""
+    """A number of steps that is sure to lead from one instant past another."""
     shortest = {
         "MINUTE": 60,
         "HOUR": 3600,
@@ -522,7 +522,7 @@ def most_steps(start: dt.datetime, end: dt.datetime, unit: str, every: int) -> i
 
 
 def start_of(instant: dt.datetime, period: str, zone: str) -> dt.datetime:
-    """Midnight of the first day of the day, week or month that an instant lies in."""
+    """Midnight at the start of the day, week or month that contains an instant."""
     wall = instant.astimezone(ZoneInfo(zone)).replace(
         tzinfo=None, hour=0, minute=0, second=0
     )
@@ -540,7 +540,7 @@ _UNITS = {
 
 
 def date_offset(value: Any, count: Any, unit: Any) -> str:
-    """A time so many units later, in UTC."""
+    """The time `count` units later, in UTC."""
     name = text(unit)
     if name == "CRON":
         return write_time(parse_time(value))
@@ -549,7 +549,7 @@ def date_offset(value: Any, count: Any, unit: Any) -> str:
     return write_time(add_time(parse_time(value), _UNITS[name], _as_long(count)))
 
 
-# Names of three letters that Java gave a meaning of its own.
+# Three-letter names to which Java gives its own meaning.
 _OLD_ZONES = {
     "PST": "America/Los_Angeles",
     "CST": "America/Chicago",
@@ -563,7 +563,7 @@ _OLD_ZONES = {
 
 
 def zone(name: Any) -> dt.tzinfo:
-    """A time zone by its name, or by its distance from Greenwich: `GMT+0530`."""
+    """A time zone by its name, or by its offset from UTC: `GMT+0530`."""
     written = text(name)
     found = re.fullmatch(r"GMT([+-])(\d{1,2}):?(\d\d)", written)
     if not found:
@@ -573,7 +573,7 @@ def zone(name: Any) -> dt.tzinfo:
 
 
 def date_tz_offset(value: Any, name: Any) -> str:
-    """A time as the wall of a zone shows it. The letter Z stays, as with Oozie."""
+    """A time in the local time of a zone. The letter Z stays, as in Oozie."""
     return write_time(parse_time(value).astimezone(zone(name)).replace(tzinfo=UTC))
 
 
@@ -583,18 +583,18 @@ def path_of(uri: str) -> str:
 
 
 def quote(value: Any) -> str:
-    """A value as one word of a shell."""
+    """A value as one shell word."""
     return shlex.quote(text(value))
 
 
 def words(value: Any) -> str:
-    """A value as the words of a shell that there are between blanks."""
+    """A value as shell words, split at whitespace."""
     one_line = re.sub(r"\s+", " ", text(value))
     return re.sub(r"\S+", lambda word: shlex.quote(word[0]), one_line)
 
 
 def refuse(reason: str) -> str:
-    """Fails: for an expression that nothing here can evaluate."""
+    """Fails: takes the place of an expression that cannot be evaluated here."""
     raise Error(reason)
 
 

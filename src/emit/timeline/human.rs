@@ -108,11 +108,15 @@ fn head(track: &Track, usual: &[Option<i64>], out: &mut dyn Write) -> fmt::Resul
             None | Some(0) => writeln!(out)?,
             Some(1..) => {
                 let skipped = usual[at].unwrap_or(0);
-                writeln!(out, "\n        nobody reads {} between two actions", instances(skipped))?;
+                writeln!(
+                    out,
+                    "\n        nothing reads {} between two actions",
+                    instances(skipped)
+                )?;
             }
             Some(again) => {
                 let again = instances(-again);
-                writeln!(out, "\n        each action reads {again} of the one before again")?;
+                writeln!(out, "\n        each action reads {again} of the previous one again")?;
             }
         }
     }
@@ -196,9 +200,9 @@ fn row(
         let expected = usual.get(entry.track).and_then(|usual| usual.get(at)).copied().flatten();
         if let Some(step) = step.filter(|step| Some(*step) != expected) {
             let words = match step {
-                0 => "starts where the one before ends".to_owned(),
-                1.. => format!("nobody reads {} since the one before", instances(step)),
-                _ => format!("{} of the one before again", instances(-step)),
+                0 => "starts where the previous one ends".to_owned(),
+                1.. => format!("nothing reads {} since the previous one", instances(step)),
+                _ => format!("{} of the previous one again", instances(-step)),
             };
             let _ = crate::put!(text, "{indent}    ! {words}");
         }

@@ -30,7 +30,7 @@ const TOP: &[Key] = &[
     ("workflow", "How all workflows of a coordinator end."),
     ("workflows", "How the workflow of one action of a coordinator ends, such as `bake@14`."),
     ("then", "What an operator does, and when."),
-    ("expect", "What must have come out; what is not said is not compared."),
+    ("expect", "The expected results; what is left out is not compared."),
 ];
 /// The tables below `expect`; its other keys are values.
 const EXPECT_TABLES: &[&str] = &["files", "counts", "actions", "coordinators"];
@@ -70,7 +70,7 @@ const THEN: &[Key] = &[
     ("at", "When it is done."),
     ("do", "The command."),
     ("properties", "Properties of a rerun."),
-    ("coordinator", "In a bundle: the coordinator alone that is meant."),
+    ("coordinator", "In a bundle: the one coordinator that is meant."),
     ("actions", "The actions that are meant, such as `2,4-6`."),
     ("dates", "The nominal times that are meant."),
     ("value", "What is changed, such as `endtime=2024-03-25T00:00Z`."),
@@ -89,8 +89,8 @@ const EXPECT: &[Key] = &[
     ("files", "Files that must exist at the end: URI to text."),
     ("counts", "Of a coordinator: how many actions have which status."),
     ("refusals", "Codes with which commands were refused, in order."),
-    ("actions", "What must have come out of an action."),
-    ("coordinators", "Of a bundle: what must have come out of a coordinator."),
+    ("actions", "The expected results of an action."),
+    ("coordinators", "Of a bundle: the expected results of a coordinator."),
 ];
 const EXPECT_COORDINATOR: &[Key] = &[
     ("status", "Its status at the end."),
@@ -102,7 +102,7 @@ const EXPECT_ACTION: &[Key] = &[
     ("user-retries", "How often it was retried by `retry-max`."),
     ("code", "Its error code."),
     ("message", "Words of its error message."),
-    ("transition", "The node that it went on to."),
+    ("transition", "The node that followed it."),
     ("external-status", "Its external status."),
     ("data", "Values that it captured."),
     ("configuration", "Values of the configuration that it saw."),
@@ -113,7 +113,7 @@ const EXPECT_ACTION: &[Key] = &[
     ("missing", "Of a coordinator: words of what it waited for."),
     ("inputs", "Of a coordinator: URIs by the name of the data-in."),
     ("outputs", "Of a coordinator: URIs by the name of the data-out."),
-    ("sla", "Of a coordinator: what came of its SLA, in order."),
+    ("sla", "Of a coordinator: the outcomes of its SLA, in order."),
     ("path", "Of a coordinator: the nodes of its workflow that ran."),
 ];
 

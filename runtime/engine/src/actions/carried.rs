@@ -121,7 +121,7 @@ const TOKENS: &str = "with Kerberos: name nodes whose tokens the program gets";
 const POD_MEMORY: &str = "the memory limit of the pod";
 const POD_CORES: &str = "the CPU limit of the pod";
 /// Why an action does not reach a cluster whose paths it names.
-pub const UNREACHED: &str = "[hosts] does not name it, and the file root stands for it, as for the cluster of the application";
+pub const UNREACHED: &str = "[hosts] does not name it, and the file root takes its place, as for the cluster of the application";
 /// Elements with paths that ankus reads, or copies from or to a file system.
 const PATHS: [&str; 8] = [
     "file",

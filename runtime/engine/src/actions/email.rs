@@ -117,8 +117,9 @@ impl Request<'_, '_> {
         let is_off =
             self.server("attachment.enabled").is_some_and(|set| set.eq_ignore_ascii_case("false"));
         let built = if is_off && !attachments.trim().is_empty() {
-            let note =
-                format!("\n\n[not attached, for this server sends no attachments: {attachments}]");
+            let note = format!(
+                "\n\n[not attached, because this server sends no attachments: {attachments}]"
+            );
             builder.singlepart(SinglePart::builder().header(content).body(body + &note))
         } else if attachments.trim().is_empty() {
             builder.singlepart(SinglePart::builder().header(content).body(body))
@@ -131,7 +132,7 @@ impl Request<'_, '_> {
                     return Err(fault(
                         "EM008",
                         format_args!(
-                            "`{uri}` lies on the machine itself, and such files are not attached"
+                            "`{uri}` is on the machine itself, and such files are not attached"
                         ),
                     ));
                 }
@@ -294,7 +295,7 @@ fn of_site(bytes: &[u8]) -> Result<String, String> {
     let properties = configuration::read_xml(&String::from_utf8_lossy(bytes))?;
     let password = properties.into_iter().find(|(name, _)| name == "oozie.email.smtp.password");
     let (_, password) =
-        password.ok_or("the site's configuration has no password for mail any more")?;
+        password.ok_or("the site's configuration no longer has a password for mail")?;
     Ok(password.trim().to_owned())
 }
 

@@ -14,7 +14,7 @@ id=$(tr -c 'A-Za-z0-9_' '\n' < "$said" | grep -E '^job_(local)?[0-9]+_[0-9]{4,}$
 case $id in
 '')
   [ -n "$waited" ] && echo "[$client printed no id of a job, so its counters are not known]" >&2 && exit 0
-  echo "$client printed no id of a job, so nothing says whether one was submitted" >&2
+  echo "$client printed no id of a job, so it is unknown whether one was submitted" >&2
   exit 2 ;;
 job_local*)
   [ -n "$waited" ] && exit 0

@@ -356,7 +356,7 @@ impl Operations<'_> {
         for uri in found {
             if is_cut_short {
                 let text = format!(
-                    "move, was cut short from [{}] to [{}]: its store copies and then deletes, so look at both",
+                    "move, was cut short from [{}] to [{}]: its store copies and then deletes, so check both",
                     shown(&uri),
                     shown(&to)
                 );

@@ -106,7 +106,7 @@ pub fn wait(words: &[String]) -> ExitCode {
         let why = format!("{} printed no id of a job", client.program);
         match has_waited {
             true => eprintln!("[{why}, so its counters are not known]"),
-            false => eprintln!("{why}, so nothing says whether one was submitted"),
+            false => eprintln!("{why}, so it is unknown whether one was submitted"),
         }
         return if has_waited { ExitCode::SUCCESS } else { ExitCode::from(2) };
     };

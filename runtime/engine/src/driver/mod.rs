@@ -137,7 +137,7 @@ impl std::fmt::Display for Error {
             }
             Error::Network(path, name) => write!(
                 f,
-                "the store is refused: `{}` lies on a network file system ({name}), where locks do not keep another machine from running the \
+                "the store is refused: `{}` is on a network file system ({name}), where locks do not keep another machine from running the \
                  same jobs",
                 path.display()
             ),

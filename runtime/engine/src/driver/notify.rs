@@ -235,7 +235,7 @@ fn ask_for(notifier: &Arc<Notifier>, ask: Ask) {
     }
     let asks: Vec<Ask> = state.waiting.drain(..).collect();
     for ask in &asks {
-        let why = format!("there is no thread to send it: {error}");
+        let why = format!("no thread could be started to send it: {error}");
         state.outcomes.insert(ask.procedure, Err(why));
     }
     drop(state);
@@ -285,7 +285,7 @@ fn get(given: &str, proxy: Option<&str>, timeout: Duration) -> Result<(), String
             (other, _) => return Err(format!("the listener answered {other}")),
         };
     }
-    Err(format!("the listener sent us on more than {REDIRECTS} times"))
+    Err(format!("the listener redirected more than {REDIRECTS} times"))
 }
 
 /// Returns scheme, host and port of a URL as written.
@@ -316,7 +316,8 @@ fn redirected(url: &str, location: &str) -> Result<String, String> {
         lower.starts_with("https://") || (lower.starts_with("http://") && scheme == "http");
     if !is_web {
         return Err(
-            "the listener sent us on to something that is not a web page, or less safe".to_owned()
+            "the listener redirected to something that is not a web page, or is less secure"
+                .to_owned(),
         );
     }
     Ok(next)
@@ -324,7 +325,7 @@ fn redirected(url: &str, location: &str) -> Result<String, String> {
 
 fn elsewhere(what: impl std::fmt::Display) -> String {
     format!(
-        "the listener sent us on to {what}, which is of this machine or of a private network; such redirects are refused"
+        "the listener redirected to {what}, which is on this machine or in a private network; such redirects are refused"
     )
 }
 

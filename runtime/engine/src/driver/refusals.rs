@@ -18,7 +18,7 @@ pub(super) fn refused(job: &str, code: Option<&str>) -> Error {
         }
         "E1016" => {
             format!(
-                "{job} is KILLED or IGNORED: only its status can be changed, and nothing together with it"
+                "{job} is KILLED or IGNORED: only its status can be changed, and nothing else with it"
             )
         }
         // The message that clients of the server know.
@@ -52,7 +52,7 @@ mod tests {
         let said = |code| refused("the coordinator `c`", code).to_string();
         assert_eq!(
             said(Some("E1016")),
-            "E1016: the coordinator `c` is KILLED or IGNORED: only its status can be changed, and nothing together with it"
+            "E1016: the coordinator `c` is KILLED or IGNORED: only its status can be changed, and nothing else with it"
         );
         assert_eq!(
             said(Some("E9999")),

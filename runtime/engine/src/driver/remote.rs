@@ -12,7 +12,7 @@ impl Shared {
     /// Answers a request of another process.
     pub(super) fn answer(self: &Arc<Self>, name: &str, data: &[u8]) -> Result<Vec<u8>, String> {
         let shown = |error: Error| error.to_string();
-        let strange = || "the question is of another version".to_owned();
+        let strange = || "the request is of another version".to_owned();
         // The name of the request is followed by the user who makes it.
         let (name, by) = name.split_once(' ').unwrap_or((name, ""));
         match name {
@@ -85,7 +85,7 @@ pub(super) fn submission(needs: &Needs, new: &impl serde::Serialize, asked: u64)
 }
 
 fn read_submission<T: serde::de::DeserializeOwned>(data: &[u8]) -> Result<(Needs, u64, T), String> {
-    let strange = || "the question is of another version".to_owned();
+    let strange = || "the request is of another version".to_owned();
     let (needs, asked, new): (String, u64, T) =
         postcard::from_bytes(data).map_err(|_| strange())?;
     Ok((serde_json::from_str(&needs).map_err(|_| strange())?, asked, new))

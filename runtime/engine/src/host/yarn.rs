@@ -188,7 +188,7 @@ impl ResourceManager<'_> {
                     return text.map_err(|error| Fault::Unreachable(format!("{web}: {error}")));
                 }
                 Ok(answer) if answer.status() == 404 => {
-                    Fault::Missing(format!("{web} knows nothing of it"))
+                    Fault::Missing(format!("{web} does not know it"))
                 }
                 Ok(answer) if answer.status().is_server_error() => {
                     Fault::Busy(format!("{web} answered {}", answer.status()))

@@ -99,7 +99,7 @@ fn order(expect: &Expect, seen: &Seen, out: &mut Differences) {
         match (find(&pair[0]), find(&pair[1])) {
             (Some(first), Some(second)) => {
                 if first.ended_ms.is_none_or(|end| end > second.began_ms) {
-                    out.add("order", what(), "they ran at the same time, or the other way round");
+                    out.add("order", what(), "they ran at the same time, or in the reverse order");
                 }
             }
             (None, _) => out.add("order", what(), format!("`{}` did not run", pair[0])),
@@ -250,7 +250,7 @@ mod tests {
     fn order_and_parallelism_are_about_time() {
         check(Expect { order: names(&["b", "c"]), ..Expect::default() }, &[]);
         let expect = Expect { order: names(&["a", "b"]), ..Expect::default() };
-        check(expect, &[("order", "they ran at the same time, or the other way round")]);
+        check(expect, &[("order", "they ran at the same time, or in the reverse order")]);
         check(Expect { parallel: vec![names(&["a", "b"])], ..Expect::default() }, &[]);
         let expect = Expect { parallel: vec![names(&["b", "c"])], ..Expect::default() };
         check(expect, &[("parallel", "one had ended before another began")]);

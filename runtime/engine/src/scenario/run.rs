@@ -257,7 +257,7 @@ pub fn play<'a>(
     simulation.functions.clone_from(&scenario.functions);
     let write = |simulation: &Simulation<Stubs<'_>>, uri: &str, content: &[u8]| {
         let written = simulation.files.write(&FileUri::parse(uri), content);
-        written.map_err(|error| format!("the file `{uri}` cannot be there: {error}"))
+        written.map_err(|error| format!("the file `{uri}` cannot be created: {error}"))
     };
     for (uri, content) in files {
         write(&simulation, uri, content)?;

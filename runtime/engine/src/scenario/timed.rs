@@ -281,7 +281,7 @@ fn arrivals(
         }
         if known.is_empty() {
             return Err(format!(
-                "`datasets.{name}`: no input or output is of a dataset of this name"
+                "`datasets.{name}`: no input or output uses a dataset with this name"
             ));
         }
     }
@@ -328,7 +328,7 @@ pub fn play<'a>(
     let said = Said { functions: &application.functions, said: &scenario.functions };
     let write = |uri: &str, content: &[u8]| {
         let written = workflows.files.write(&FileUri::parse(uri), content);
-        written.map_err(|error| format!("the file `{uri}` cannot be there: {error}"))
+        written.map_err(|error| format!("the file `{uri}` cannot be created: {error}"))
     };
     for (uri, content) in files {
         write(uri, content)?;
@@ -421,7 +421,7 @@ impl Player<'_> {
         loop {
             self.listen();
             if self.lives.len() > MOST_ACTIONS {
-                return Err(format!("more than {MOST_ACTIONS} actions come about; give a `limit`"));
+                return Err(format!("more than {MOST_ACTIONS} actions are created; set a `limit`"));
             }
             // Commands are given one after another, each when the previous one is done.
             if let Some(then) = thens.peek()
@@ -442,7 +442,7 @@ impl Player<'_> {
                 let uri = FileUri::parse(&arrival.file);
                 let written = self.world.files.write(&uri, arrival.text.as_bytes());
                 written.map_err(|error| {
-                    format!("the file `{}` cannot be there: {error}", arrival.file)
+                    format!("the file `{}` cannot be created: {error}", arrival.file)
                 })?;
                 arrivals.next();
                 continue;
@@ -540,7 +540,7 @@ impl Player<'_> {
             None => 0,
             Some(name) => {
                 let mut tracks = self.application.tracks.iter();
-                let unknown = || format!("`coordinator = {name:?}`: there is none of this name");
+                let unknown = || format!("`coordinator = {name:?}`: there is none with this name");
                 tracks.position(|track| track.name == *name).ok_or_else(unknown)?
             }
         };

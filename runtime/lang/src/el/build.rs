@@ -78,7 +78,7 @@ impl<'s> Builder<'s> {
             self.error(
                 start,
                 end,
-                format!("`{name}` is a keyword of Java and no name since Oozie 5.2"),
+                format!("`{name}` is a keyword of Java, and not a valid name since Oozie 5.2"),
             );
         }
     }
@@ -122,7 +122,7 @@ impl<'s> Builder<'s> {
                 self.error(
                     place,
                     place + 2,
-                    "before Oozie 5.2 only the quote around a text may be escaped",
+                    "before Oozie 5.2, only the quote around a string can be escaped",
                 );
             }
             self.decoded.push_str(&rest[..backslash]);

@@ -115,7 +115,7 @@ fn class(text: &str, characters: &mut Characters<'_>) -> Result<Part, String> {
             }
         }
         if to < from {
-            return Err(format!("in `{text}`, the range `{from}-{to}` is the wrong way round"));
+            return Err(format!("in `{text}`, the range `{from}-{to}` is reversed"));
         }
         ranges.push((from, to));
     }

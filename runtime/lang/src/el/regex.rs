@@ -234,7 +234,7 @@ fn expand(
             '$' => {
                 let Some(digit) = characters.peek().and_then(|character| character.to_digit(10))
                 else {
-                    return Err(wrong("a `$` in the replacement needs a group behind it"));
+                    return Err(wrong("a `$` in the replacement must be followed by a group"));
                 };
                 characters.next();
                 let mut group = digit as usize;

@@ -389,7 +389,7 @@ impl Parser<'_> {
             }
             self.literal(literal, at);
             if self.opener.is_some_and(|opener| opener != byte) {
-                self.error(at, at + 2, Fault::Mixed, "`${` and `#{` cannot stand in one text");
+                self.error(at, at + 2, Fault::Mixed, "`${` and `#{` cannot occur in one text");
             }
             self.opener = Some(byte);
             at = self.expression(at);
@@ -457,7 +457,7 @@ impl Parser<'_> {
             self.error(start, start + 2, Fault::TooLong, "the expression is too long");
         } else if let Some(quote) = open_text {
             self.builder.nodes.truncate(nodes);
-            self.error(quote, quote + 1, Fault::Syntax, "this text is not closed");
+            self.error(quote, quote + 1, Fault::Syntax, "this string is not closed");
         } else if close.is_none() {
             self.builder.nodes.truncate(nodes);
             self.error(start, start + 2, Fault::Unterminated, "`${` without a `}`");
@@ -516,10 +516,10 @@ pub(crate) fn syntax(
         None if wants_close => "a `)` is missing".to_owned(),
         None => "this expression ends too early".to_owned(),
         Some(Token::Strange) if found.starts_with(['\'', '"']) => {
-            "only a quote or a backslash may follow a backslash in a text".to_owned()
+            "in a string, only a quote or a backslash may follow a backslash".to_owned()
         }
         Some(Token::Strange) if found == "&" && text[start as usize..].starts_with("&&") => {
-            "`&&` cannot stand here".to_owned()
+            "`&&` is not allowed here".to_owned()
         }
         Some(Token::Strange) => format!("`{found}` has no meaning in an expression"),
         Some(Token::Instanceof) => "`instanceof` is reserved".to_owned(),

@@ -567,7 +567,7 @@ pub(crate) fn negate(value: &Value<'_>, dialect: Dialect) -> Result<Value<'stati
         Value::Integer(number) => Ok(Value::Integer(number.wrapping_neg())),
         Value::Double(number) => Ok(Value::Double(-number)),
         Value::String(text) if text.is_empty() && dialect == Dialect::Tomcat => {
-            Err(Mismatch("the empty text is not an integer".to_owned()))
+            Err(Mismatch("an empty string is not an integer".to_owned()))
         }
         Value::String(text) if looks_float(text, dialect) => Ok(Value::Double(-value.to_double()?)),
         Value::String(_) => Ok(Value::Integer(value.to_long()?.wrapping_neg())),

@@ -261,7 +261,7 @@ impl fmt::Display for Unreadable {
             ),
             Unreadable::Truncated => f.write_str("this plan is cut short; compile it again"),
             Unreadable::Damaged => {
-                f.write_str("this plan is damaged (its checksum does not agree); compile it again")
+                f.write_str("this plan is damaged (its checksum does not match); compile it again")
             }
             Unreadable::Unsound(flaw) => {
                 write!(f, "no definition compiles to this plan: {flaw}; compile it again")

@@ -81,7 +81,7 @@ impl fmt::Display for CronError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             CronError::FieldCount(count) => {
-                write!(formatter, "five fields separated by single blanks are needed, not {count}")
+                write!(formatter, "five fields separated by single spaces are needed, not {count}")
             }
             CronError::BothUnspecified => {
                 formatter.write_str("day of month and day of week cannot both be `?`")
@@ -244,7 +244,7 @@ impl Side {
         let listed = text.len() > 1 && text.contains(',');
         let is_day = matches!(field, CronField::DayOfMonth | CronField::DayOfWeek);
         if is_day && listed && text.contains('L') {
-            return Err("`L` cannot stand in a list".to_owned());
+            return Err("`L` is not allowed in a list".to_owned());
         }
         if field == CronField::DayOfWeek && text.matches('#').count() > 1 {
             return Err("only one `#` can be given".to_owned());
@@ -267,12 +267,12 @@ impl Side {
                     return Err(format!("`{}` after `?`", text[1]));
                 }
                 if !matches!(field, CronField::DayOfMonth | CronField::DayOfWeek) {
-                    return Err("`?` stands only for a day of month or of week".to_owned());
+                    return Err("`?` is allowed only for the day of month or of week".to_owned());
                 }
                 if field == CronField::DayOfWeek && !self.last_day_of_month {
                     let days = self.sets[2];
                     if days == 0 || 127 - days.leading_zeros() == NO_SPEC {
-                        return Err("`?` cannot stand in both day fields".to_owned());
+                        return Err("`?` is not allowed in both day fields".to_owned());
                     }
                 }
                 self.set(field, i64::from(NO_SPEC))
@@ -298,7 +298,7 @@ impl Side {
                     "DEC",
                 ],
                 CronField::DayOfWeek => &["SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"],
-                _ => return Err(format!("`{name}` cannot stand here")),
+                _ => return Err(format!("`{name}` is not allowed here")),
             };
             let at = names.iter().position(|known| *known == name);
             at.map(|at| at as i64 + 1).ok_or_else(|| format!("no `{name}`"))
@@ -376,7 +376,7 @@ impl Side {
                 self.last_day_of_week = true;
                 self.insert(field, value)
             }
-            Some('L') => Err("`L` cannot stand here".to_owned()),
+            Some('L') => Err("`L` is not allowed here".to_owned()),
             Some('W') if field == CronField::DayOfMonth => {
                 if value > 31 {
                     return Err("no month has so many days".to_owned());
@@ -384,12 +384,12 @@ impl Side {
                 self.nearest_weekday = true;
                 self.insert(field, value)
             }
-            Some('W') => Err("`W` cannot stand here".to_owned()),
+            Some('W') => Err("`W` is not allowed here".to_owned()),
             Some('#') if field == CronField::DayOfWeek => {
                 self.nth_day_of_week = nth(&text[at + 1..])?;
                 self.insert(field, value)
             }
-            Some('#') => Err("`#` cannot stand here".to_owned()),
+            Some('#') => Err("`#` is not allowed here".to_owned()),
             Some('-') => {
                 let (end, next) = digits(text, at + 1)?;
                 if text.get(next) != Some(&'/') {

@@ -41,7 +41,7 @@ impl fmt::Display for PatternError {
         match self {
             PatternError::Letter(letter) => write!(formatter, "`{letter}` means nothing in a date"),
             PatternError::Quote => formatter.write_str("a quote is not closed"),
-            PatternError::TooManyX => formatter.write_str("`X` stands at most three times"),
+            PatternError::TooManyX => formatter.write_str("`X` may occur at most three times"),
             PatternError::TooLong => formatter.write_str("the pattern is too long"),
         }
     }

@@ -98,7 +98,7 @@ impl std::fmt::Display for Error {
         match self {
             Error::Store(error) => error.fmt(f),
             Error::Damage(unfit) => {
-                write!(f, "found {} procedures that cannot be taken up", unfit.len())
+                write!(f, "found {} procedures that cannot be continued", unfit.len())
             }
             Error::UnknownKind(kind) => write!(f, "no kind of procedure is named `{kind}`"),
             Error::Unwilling(why) => f.write_str(why),

@@ -204,12 +204,11 @@ impl fmt::Display for Error {
             Error::Full => f.write_str("no room is left on the disk of the store"),
             Error::Disk(why) => write!(f, "the disk of the store fails: {why}"),
             Error::Damaged(what) => {
-                write!(f, "the checksum of {what} does not agree with its bytes")
+                write!(f, "the checksum of {what} does not match its bytes")
             }
             Error::DamagedLog(wal::Damage { at, commits }) => write!(
                 f,
-                "the log of the store (store.sqlite-wal) is damaged at byte {at}, and at least {commits} commits behind that would be \
-                 forgotten"
+                "the log of the store (store.sqlite-wal) is damaged at byte {at}, and at least {commits} commits after that would be lost"
             ),
             Error::Failed(why) => write!(f, "the store failed: {why}"),
         }

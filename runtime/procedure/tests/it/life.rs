@@ -542,7 +542,7 @@ fn a_damaged_record_is_set_aside_and_the_rest_goes_on() {
     let (executor, recovery) = open(Sqlite::open(&path, Options::default()).expect("it opens"));
     let [unfit] = &recovery.quarantine[..] else { panic!("{:?}", recovery.quarantine) };
     assert_eq!(unfit.id, ids[1]);
-    assert_eq!(unfit.reason, "its checksum does not agree with its bytes");
+    assert_eq!(unfit.reason, "its checksum does not match its bytes");
     assert_eq!(executor.metrics().quarantined, 1);
     executor.run_until_idle().expect("room");
     let states: Vec<_> = ids.iter().map(|id| executor.state(*id)).collect();

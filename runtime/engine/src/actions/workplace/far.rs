@@ -78,7 +78,7 @@ impl Far {
             _ => {
                 let errors = String::from_utf8_lossy(&done.stderr);
                 let last = errors.lines().rev().map(str::trim).find(|line| !line.is_empty());
-                Err(last.unwrap_or("ssh failed without a word").to_owned())
+                Err(last.unwrap_or("ssh failed without a message").to_owned())
             }
         }
     }

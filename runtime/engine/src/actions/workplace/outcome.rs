@@ -64,7 +64,7 @@ fn succeeded(
 ) -> Result<Output, Failed> {
     let State::Ended(exit) = state else {
         return Err(Failed::of_launcher(
-            "its launcher was killed or the machine went down, and how it ended is not known",
+            "its launcher was killed or the machine went down, so how it ended is unknown",
         ));
     };
     let unkept = exit.unkept;
@@ -103,7 +103,7 @@ fn ended_well(folder: &Path, kind: &str, exit: Exit) -> Result<(), Failed> {
             (Some(error), output) if !is_new(&error) => output.filter(is_fault).filter(is_new),
             (error, output) => error.or(output).filter(is_new),
         };
-        said.map(|line| format!("; it last said: {line}")).unwrap_or_default()
+        said.map(|line| format!("; its last output was: {line}")).unwrap_or_default()
     };
     let log = || log_besides("");
     if let Some(bound) = exit.bound {
@@ -254,9 +254,9 @@ fn hint_of(code: &str) -> &'static str {
         "COULD_NOT_RESOLVE_HOST" => {
             "; correct <host>, or describe it in the configuration of ssh (`~/.ssh/config`)"
         }
-        "COULD_NOT_CONNECT" => "; see whether the machine is up and its port open from here",
+        "COULD_NOT_CONNECT" => "; check that the machine is up and that its port is open from here",
         "UNKNOWN_ERROR" => {
-            "; see whether `ssh -o BatchMode=yes USER@HOST true` works for the user who runs ankus"
+            "; check that `ssh -o BatchMode=yes USER@HOST true` works for the user who runs ankus"
         }
         "AUTH_FAILED" => {
             "; add a key of the user who runs ankus to that user's `authorized_keys`, or get a Kerberos ticket (`kinit`) if the machine \
@@ -395,10 +395,10 @@ mod tests {
             (
                 "why\n",
                 "Error: a reason\n\tat org.A.b(A:1)\n",
-                "job ended: why; it last said: Error: a reason",
+                "job ended: why; its last output was: Error: a reason",
             ),
-            ("more\n", "Error: x\n", "job ended: why; it last said: more"),
-            ("", "a result\n", "job ended: why; it last said: a result"),
+            ("more\n", "Error: x\n", "job ended: why; its last output was: more"),
+            ("", "a result\n", "job ended: why; its last output was: a result"),
             ("", "", "job ended: why"),
         ] {
             fs::write(folder.path().join("stderr"), errors).expect("a file");

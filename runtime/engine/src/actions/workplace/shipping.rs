@@ -192,7 +192,7 @@ fn within(folder: &Path, name: &str) -> Result<PathBuf, Refusal> {
         return Err(refusal(
             Class::Error,
             "JA018",
-            format!("`{name}` is not a valid name for a link in the folder of work"),
+            format!("`{name}` is not a valid name for a link in the working directory"),
         ));
     }
     let path = folder.join(name);

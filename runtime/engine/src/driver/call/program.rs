@@ -337,7 +337,9 @@ impl Call {
         let far = Far::of(folder)?;
         let (pause, why) = match far.end(folder, signal) {
             Ok(0) => return None,
-            Ok(count) => (CLUSTER_MS, format!("{count} processes go on after they were killed")),
+            Ok(count) => {
+                (CLUSTER_MS, format!("{count} processes continue to run after they were killed"))
+            }
             Err(why) => (CLUSTER_MS * 5, why),
         };
         if is_patient {

@@ -254,7 +254,8 @@ impl Backend for Kubernetes {
             409 => {
                 let known = self.list(&self.jobs(), ID, &ticket.id);
                 let known = known.map_err(Fault::after_others)?.into_iter().next();
-                known.ok_or_else(|| Fault::Unreachable("its Job has just gone".to_owned()))?
+                known
+                    .ok_or_else(|| Fault::Unreachable("its Job has just disappeared".to_owned()))?
             }
             404 => {
                 let namespace = &self.namespace;

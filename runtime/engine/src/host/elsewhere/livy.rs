@@ -290,7 +290,7 @@ impl Livy {
         }
         let Some(staging) = &self.staging else {
             return Err(Fault::Refused(format!(
-                "`{path}` has to lie where Spark finds it: name a folder of the cluster in [launchers.{launcher}] staging"
+                "`{path}` must be where Spark can find it: name a folder of the cluster in [launchers.{launcher}] staging"
             )));
         };
         // Two files may have the same name.
@@ -335,7 +335,7 @@ impl Backend for Livy {
             let deleted = self.ask("DELETE", &format!("/batches/{}", batch.id), None);
             deleted.map_err(Fault::after_others)?;
             return Err(Fault::Refused(format!(
-                "{} gives batches no names: Livy 0.7 or a later one is needed",
+                "{} does not name batches: Livy 0.7 or later is needed",
                 self.server
             )));
         }
@@ -557,7 +557,7 @@ fn submit(words: &[String]) -> Result<Submit, String> {
                 }
                 (None, None) => {
                     return Err(format!(
-                        "Livy has no place for the option `{option}` of <spark-opts>: use `--conf`"
+                        "Livy does not support the option `{option}` of <spark-opts>: use `--conf`"
                     ));
                 }
             },

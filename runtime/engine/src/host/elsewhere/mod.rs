@@ -361,7 +361,7 @@ impl Everywhere {
         if let Err(fault) = post.backend.forget(ticket) {
             let Address { console, .. } = post.backend.address(ticket);
             let why = io::Error::from(fault);
-            let line = format!("[what it left at {console} could not be cleared away: {why}]");
+            let line = format!("[what it left at {console} could not be deleted: {why}]");
             note(folder, &line);
         }
         post.forget(&ticket.id);

@@ -151,7 +151,7 @@ impl Ssh {
         let output = child.wait_with_output()?;
         let said = String::from_utf8_lossy(&output.stderr);
         let last = said.lines().rev().map(str::trim).find(|line| !line.is_empty());
-        let why = told_of(&self.host, last.unwrap_or("ssh failed without a word"));
+        let why = told_of(&self.host, last.unwrap_or("ssh failed without a message"));
         match output.status.code() {
             Some(0) => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
             Some(255) if is_unconnected(&said) => Err(Fault::Absent(why)),

@@ -68,7 +68,7 @@ impl Staging {
         let length = std::fs::metadata(path).map_err(unreadable)?.len();
         if length > LARGEST {
             return Err(Fault::Refused(format!(
-                "{} has {length} bytes, and {LARGEST} can be brought: name a file of the cluster instead",
+                "{} has {length} bytes, and {LARGEST} can be transferred: name a file of the cluster instead",
                 path.display()
             )));
         }
@@ -110,7 +110,7 @@ impl Staging {
         files.set_mode(&uri, FILE).map_err(fault)?;
         match files.status(&uri).map_err(fault)? {
             Some(status) => Ok((uri, status)),
-            None => Err(Fault::Unreachable(format!("{uri} has gone again"))),
+            None => Err(Fault::Unreachable(format!("{uri} has disappeared"))),
         }
     }
 

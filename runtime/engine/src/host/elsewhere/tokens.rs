@@ -82,7 +82,9 @@ pub(super) fn credentials<'a>(
         .map_err(|error| Fault::Refused(format!("it issued no delegation token: {error}")))?;
     let service = addresses(manager)?.join(",");
     let token = with_service(&issued.token, &service).ok_or_else(|| {
-        Fault::Refused("the resource manager issued a delegation token of another form".to_owned())
+        Fault::Refused(
+            "the resource manager issued a delegation token in an unknown format".to_owned(),
+        )
     })?;
     add(&service, token);
     Ok(Some(json!({"tokens": {"entry": entries}})))

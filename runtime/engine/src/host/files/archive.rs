@@ -179,7 +179,7 @@ impl Unpacking {
         let mut file = self.folder.create(&parts(name)?, mode & 0o777 | 0o600)?;
         let written = io::copy(&mut content.take(self.left.saturating_add(1)), &mut file)?;
         if written > self.left {
-            return Err(refused("unpacked it is larger than an archive of its size may be"));
+            return Err(refused("unpacked, it is larger than an archive of its size may be"));
         }
         self.left -= written;
         Ok(())

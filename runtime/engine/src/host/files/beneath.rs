@@ -76,7 +76,7 @@ impl Beneath {
             return error.into();
         }
         let why = format!(
-            "`{}` of `{}` leads out of that folder over a symbolic link, and is not followed",
+            "`{}` of `{}` leads out of that folder through a symbolic link, and is not followed",
             parts.join("/"),
             self.path.display()
         );
@@ -379,8 +379,7 @@ fn rename_new(source: &OwnedFd, from: &str, target: &OwnedFd, to: &str) -> io::R
 
 fn a_link(parts: &[&str]) -> io::Error {
     let what = parts.join("/");
-    let why =
-        format!("`{what}` is a symbolic link, and what it leads to is not changed through it");
+    let why = format!("`{what}` is a symbolic link, and its target is not changed through it");
     io::Error::new(io::ErrorKind::PermissionDenied, why)
 }
 

@@ -180,7 +180,7 @@ impl ClusterFiles {
     fn unreachable(&self, why: &str) -> String {
         let ClusterFiles { authority, url, .. } = self;
         format!(
-            "the cluster {url}, which `[hosts]` names for {authority}, cannot be used: {why}; see whether it is up and that this is its address (`ankus doctor` asks it)"
+            "the cluster {url}, which `[hosts]` names for {authority}, cannot be used: {why}; check that it is up and that this is its address (`ankus doctor` asks it)"
         )
     }
 

@@ -325,7 +325,7 @@ impl Files for FileSystems {
             _ => false,
         };
         if !is_within {
-            let why = format!("{from} and {to} are of different file systems");
+            let why = format!("{from} and {to} are on different file systems");
             return Err(io::Error::new(io::ErrorKind::CrossesDevices, why));
         }
         self.of(from).rename(from, to)
@@ -364,10 +364,10 @@ mod tests {
         assert_eq!(url.to_string(), "hdfs://etl@nn1:8020/sandbox");
         assert_eq!(ClusterUrl::parse("hdfs://nameservice1").expect("a URL").host, "nameservice1");
         check_refused("ftp://host/x", "`ftp://host`");
-        check_refused("webhdfs://me:secret@nn1", "no password");
+        check_refused("webhdfs://me:secret@nn1", "cannot contain a password");
         check_refused("webhdfs://nn1,,nn2", "webhdfs://host:port");
         check_refused("hdfs://nn1:8020,nn2:8020", "hdfs://host:port");
-        check_refused("hdfs://me:secret@nn1:8020", "no password");
+        check_refused("hdfs://me:secret@nn1:8020", "cannot contain a password");
         check_refused("hdfs://nn1:port", "hdfs://host:port");
         check_refused("hdfs:///x", "hdfs://host:port");
     }

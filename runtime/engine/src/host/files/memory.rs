@@ -182,7 +182,7 @@ impl Files for MemoryFiles {
             return Err(io::Error::new(io::ErrorKind::AlreadyExists, format!("{to} is there")));
         }
         if new.1.starts_with(&format!("{}/", old.1)) {
-            let why = format!("{to} lies in {from}");
+            let why = format!("{to} is inside {from}");
             return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
         }
         state.has_parent(&new)?;

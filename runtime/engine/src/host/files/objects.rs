@@ -445,7 +445,7 @@ impl Files for ObjectFiles {
             return Err(io::Error::new(Kind::AlreadyExists, format!("{to} already exists")));
         }
         if old.is_empty() || new.starts_with(&format!("{old}/")) {
-            return Err(io::Error::new(Kind::InvalidInput, format!("{to} lies in {from}")));
+            return Err(io::Error::new(Kind::InvalidInput, format!("{to} is inside {from}")));
         }
         if let Some(above) = to.parent() {
             match self.status(&above)? {

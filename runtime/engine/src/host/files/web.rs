@@ -370,7 +370,7 @@ impl WebFiles {
     fn unreachable(&self, why: &str) -> String {
         let WebFiles { authority, url, .. } = self;
         format!(
-            "the cluster {url}, which `[hosts]` names for {authority}, cannot be used: {why}; see whether it is up and that this is its address (`ankus doctor` asks it)"
+            "the cluster {url}, which `[hosts]` names for {authority}, cannot be used: {why}; check that it is up and that this is its address (`ankus doctor` asks it)"
         )
     }
 
@@ -543,7 +543,7 @@ impl Files for WebFiles {
             Ok(kept) => kept,
             Err(error) => {
                 let url = &self.url;
-                return unsupported(format!("{url} does not tell whether it has a trash: {error}"));
+                return unsupported(format!("{url} does not say whether it has a trash: {error}"));
             }
         };
         if kept.defaults.trash_interval <= 0 {
@@ -556,7 +556,7 @@ impl Files for WebFiles {
         };
         let trash = FileUri::parse(&trash.path).path;
         if is_below(&path, &trash) || is_below(&trash, &path) {
-            return unsupported(format!("{path} holds the trash, or lies in it"));
+            return unsupported(format!("{path} contains the trash, or is inside it"));
         }
         let (above, name) = path.rsplit_once('/').unwrap_or_default();
         let folder = format!("{trash}/Current{above}");

@@ -39,7 +39,7 @@ pub(in crate::scenario) fn compare(expect: &Expect, seen: &SeenTimed, out: &mut 
         match (ended, began) {
             (Some(ended), Some(began)) if ended <= began => {}
             (Some(_), Some(_)) => {
-                out.add("order", what, "they ran at the same time, or the other way round");
+                out.add("order", what, "they ran at the same time, or in the reverse order");
             }
             (None, _) => out.add("order", what, format!("`{}` did not end", pair[0])),
             (_, None) => out.add("order", what, format!("`{}` did not begin", pair[1])),

@@ -116,7 +116,7 @@ impl<'a, 'e> Machine<'a, 'e> {
                 let failure = match self.effects.spend(0) {
                     Err(failure) => failure,
                     Ok(()) => {
-                        let message = "this expression does not come to an end";
+                        let message = "the evaluation of this expression does not end";
                         Failure::new(Reason::Evaluation, message).detail("limit")
                     }
                 };
@@ -506,7 +506,7 @@ impl<'a, 'e> Machine<'a, 'e> {
                 Some(value) => value?,
                 None => {
                     let message = format!(
-                        "`{name}` is a function of the site, and nothing says what it answers here: give it a `value` in [el] of ankus.toml, or say it in the scenario or the state; a `command` is started for jobs that run and for nothing else"
+                        "`{name}` is a function of the site, and its value is unknown here: give it a `value` in [el] of ankus.toml, in the scenario or in the state; a `command` is started only in jobs that run"
                     );
                     return Err(Failure::unavailable(message).detail("site"));
                 }
@@ -543,7 +543,7 @@ impl<'a, 'e> Machine<'a, 'e> {
                     if self.template.dialect() == Dialect::Tomcat && is_class(&name) {
                         return Ok(());
                     }
-                    let message = format!("`{name}` is a variable and no function");
+                    let message = format!("`{name}` is a variable, not a function");
                     let failure = Failure::new(Reason::UnknownFunction, message);
                     break 'found failure.named(name.as_ref()).detail("variable-called");
                 }
