@@ -110,7 +110,7 @@ impl Baseline {
             Some(VERSION) => {}
             Some(other) => {
                 return Err(format!(
-                    "it has version {other}, and this ankus reads version {VERSION}; write it anew with `--write-baseline`"
+                    "it has version {other}, and this ankus reads version {VERSION}; write it again with `--write-baseline`"
                 ));
             }
             None => return Err("it is not a baseline: it has no `version`".to_owned()),

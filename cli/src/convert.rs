@@ -321,7 +321,7 @@ fn tell(
     for name in allowed.iter().filter(|name| *name != "*" && !is_lost(name)) {
         let near = ankus::diag::nearest(name, known.iter().copied());
         let near = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
-        shell.say(format!("--allow {name}: nothing of that name is lost{near}"));
+        shell.say(format!("--allow {name}: nothing with that name is lost{near}"));
     }
     let of = |outcome| conversions.iter().map(|one| one.count(outcome)).sum::<usize>();
     let refused = match conversions.iter().map(Conversion::count_refused).sum::<usize>() {

@@ -332,7 +332,7 @@ fn certain<T>(submitted: Submitted<T>, loaded: &Loaded) -> miette::Result<(T, Ve
             let _ = write!(help, "give {them} with -P FILE or -D {name}=…");
         }
         if !unknown.includes.is_empty() {
-            let beside = "put a file of that name beside the definition";
+            let beside = "put a file with that name next to the definition";
             let _ = write!(help, "{}{beside}", if help.is_empty() { "" } else { "; " });
         }
         let message = format!("`{shown}` needs {}", needs.join(" and "));

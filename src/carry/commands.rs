@@ -144,7 +144,7 @@ pub(super) trait Commands<'a>: Says<'a> + Sized {
         let text = self.say(scalar);
         if scalar.as_str().contains(['"', '\'']) {
             let reason = "it is split at every space, even between quotes";
-            self.differs(scalar.span(), reason, "write each argument as an element of its own");
+            self.differs(scalar.span(), reason, "write each argument as a separate element");
         }
         Word::Split(text)
     }

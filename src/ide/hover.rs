@@ -59,7 +59,7 @@ fn function(snapshot: &Snapshot, name: &str) -> Option<String> {
     places.dedup();
     let nullable = if known.nullable { " or null" } else { "" };
     Some(format!(
-        "`{}`: {}{nullable}\n\n{}\n\nMay stand in {}.",
+        "`{}`: {}{nullable}\n\n{}\n\nAvailable in {}.",
         known.signature(),
         known.gives.name(),
         known.doc,

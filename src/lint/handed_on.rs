@@ -131,7 +131,7 @@ fn called_as_properties(kind: &'static Kind, facts: &Facts<'_>, out: &mut Vec<Di
         if is_slip && ends && letters(&name) != letters(&other) && is_lone(facts, held) {
             let start = value.text.find(held).unwrap_or_default();
             let span = value.source(start..start + held.len());
-            let message = format!("`{held}` is almost the name of `{}`", property.name.text);
+            let message = format!("`{held}` looks like a misspelling of `{}`", property.name.text);
             out.push(Diagnostic::new(kind, span, message).about(held).likely());
         }
     }

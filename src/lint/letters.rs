@@ -44,7 +44,7 @@ pub(super) fn for_digits(
             continue;
         }
         told.insert(place.span);
-        let message = format!("`{}` is a letter, and read as a variable", place.name);
+        let message = format!("`{}` is a letter, so it is read as a variable", place.name);
         out.push(
             Diagnostic::new(kind, place.span, message)
                 .likely()

@@ -70,8 +70,7 @@ fn behind_another(source: &Source, entry: &Entry, name: &str) -> Option<Found> {
     let (at, _) = raw.match_indices(name).find(begins)?;
     let start = entry.value_span.start as usize + at;
     let span = Span::new(start, start + name.len());
-    let message =
-        format!("`{name}` is a part of the value of `{}`, so nothing sets it", entry.name);
+    let message = format!("`{name}` is part of the value of `{}`, so nothing sets it", entry.name);
     Some((span, message, "start a new line before it"))
 }
 
@@ -119,7 +118,7 @@ mod tests {
 
     #[test]
     fn a_line_that_goes_on_with_another_name() {
-        let told = Some("`b` is a part of the value of `a`, so nothing sets it".to_owned());
+        let told = Some("`b` is part of the value of `a`, so nothing sets it".to_owned());
         assert_eq!(found("a=1 b=2\n", "b"), told);
         assert_eq!(found("a=1 b = 2\n", "b"), told);
         for text in ["a=1 ab=2\n", "a=--b=2\n", "a=1 b\n"] {

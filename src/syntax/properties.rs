@@ -273,7 +273,7 @@ pub fn parse_configuration(text: &str) -> Result<Configuration, NotConfiguration
         if name != "property" {
             let start = node.range().start + 1;
             let span = Span::new(start, start + name.len());
-            let message = format!("`{name}` where only `property` may stand");
+            let message = format!("`{name}` where only `property` is allowed");
             return Err(NotConfiguration { span, message });
         }
         // The last of several applies, as the server overwrites earlier ones.

@@ -300,7 +300,7 @@ fn properties_near_a_definition_tell_how_names_are_written() {
         (
             "512m",
             "512 m",
-            "job.properties:11:13: warning: the value of `mergeMemory` is a size with a blank before its unit [malformed-property-value]",
+            "job.properties:11:13: warning: the value of `mergeMemory` is a size with a space before its unit [malformed-property-value]",
         ),
         (
             "<concurrency>1<",
@@ -533,7 +533,7 @@ fn slips_in_the_data_of_a_coordinator() {
     assert_eq!(tell("-", "-"), "");
     assert_eq!(
         tell("_SUCCESS", "_SUCESS"),
-        "a/coordinator.xml:4:83: warning: `_SUCESS` looks like a misspelling of `_SUCCESS`, which jobs of Hadoop write [misspelt-path]\n"
+        "a/coordinator.xml:4:83: warning: `_SUCESS` looks like a misspelling of `_SUCCESS`, which Hadoop jobs write [misspelt-path]\n"
     );
     assert_eq!(
         tell("first=2026-01-01T", "first=2026-13-01T"),

@@ -81,7 +81,7 @@ fn a_property_that_its_line_does_not_set_is_told_of_there() {
     assert_eq!(files(given), "");
     let found = files(&given.replace("rm:8032\nday", "rm:8032 day"));
     assert!(
-        found.contains("job.properties:2:20: warning: `day` is a part of the value of `jobTracker`, so nothing sets it"),
+        found.contains("job.properties:2:20: warning: `day` is part of the value of `jobTracker`, so nothing sets it"),
         "{found}"
     );
     let found = files(&given.replace("nameNode=hdfs", "nameNodehdfs"));
@@ -478,7 +478,7 @@ fn a_path_behind_another_value_is_told_of() {
     assert_eq!(files(given), "");
     assert_eq!(
         files(&given.replace("sales\noozie", "sales oozie")),
-        "sales/job.properties:4:29: warning: `oozie.wf.application.path` is a part of the value of `root`, so nothing sets it [property-stray-sign]\n"
+        "sales/job.properties:4:29: warning: `oozie.wf.application.path` is part of the value of `root`, so nothing sets it [property-stray-sign]\n"
     );
 }
 
@@ -550,7 +550,7 @@ fn a_property_that_was_renamed_at_one_end_is_told_of() {
     assert_eq!(files("load_day"), "");
     assert_eq!(
         files("load_day_name"),
-        "load/coordinator.xml:4:21: warning: the workflow beside this reads `load_day`, but is passed `load_day_name` \
+        "load/coordinator.xml:4:21: warning: the workflow next to this reads `load_day`, but is passed `load_day_name` \
          [workflow-parameters-missing]\n"
     );
 }

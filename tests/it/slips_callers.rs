@@ -469,7 +469,7 @@ fn folders_beside_a_definition_show_how_they_are_called() {
     assert_eq!(files("counting"), "");
     assert_eq!(
         files("conuting"),
-        "global.properties:2:19: warning: `conuting` looks like a misspelling of `counting`, a folder beside this [misspelt-path]\n"
+        "global.properties:2:19: warning: `conuting` looks like a misspelling of `counting`, a folder next to it [misspelt-path]\n"
     );
 }
 

@@ -108,11 +108,11 @@ fn keys_and_values_of_properties_are_told_from_what_they_were_meant_for() {
     );
     assert_eq!(
         found(&format!("{JOB}{path}").replace("oozie.wf.", "oozie.")),
-        "job.properties:4:1: warning: the server knows no `oozie.application.path` [misspelt-oozie-property]\n"
+        "job.properties:4:1: warning: the server has no property `oozie.application.path` [misspelt-oozie-property]\n"
     );
     assert_eq!(
         found(&format!("{JOB}{path}").replace("}/apps", "}apps")),
-        "job.properties:4:56: warning: a `/` is missing between the home folder of a user and what lies in it [misspelt-home-folder]\n"
+        "job.properties:4:56: warning: a `/` is missing after the home folder of a user [misspelt-home-folder]\n"
     );
     // The same for an account whose name begins with another's.
     assert_eq!(found(&format!("{JOB}{path}").replace("}/apps", "}_test/apps")), "");
@@ -137,7 +137,7 @@ fn an_option_of_sqoop_and_its_value_are_two_arguments() {
     );
     assert_eq!(
         found(right, "jdbc:mysql:/db/shop"),
-        "workflow.xml:5:43: warning: a slash is missing: two stand before the host of a database [malformed-uri]\n"
+        "workflow.xml:5:43: warning: a slash is missing: the URL of a database has two before its host [malformed-uri]\n"
     );
 }
 
@@ -233,7 +233,7 @@ fn calls_and_paths_that_say_nothing_are_told() {
     assert_eq!(app("failed: ${wf:errorMessage(wf:lastErrorNode())}"), "");
     assert_eq!(
         app("failed: [wf:errorMessage(wf:lastErrorNode())]"),
-        "workflow.xml:9:36: warning: `wf:errorMessage(wf:lastErrorNode())` is text, and calls no function \
+        "workflow.xml:9:36: warning: `wf:errorMessage(wf:lastErrorNode())` is text and does not call a function \
          [variable-without-braces]\n"
     );
     // Unknown functions, parts of longer words and unclosed calls are plain text.

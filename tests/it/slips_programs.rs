@@ -300,7 +300,7 @@ fn tools_of_sqoop_have_options_of_their_own() {
         ("evla --connect a --query b", "Sqoop has no tool `evla`"),
         ("jobs --exec a", "Sqoop has no tool `jobs`"),
         ("IMPORT --connect a --table b", "Sqoop has no tool `IMPORT`"),
-        ("-Da=b import --connect a --table b", "the name of a tool comes before `-Da`"),
+        ("-Da=b import --connect a --table b", "the name of a tool must come before `-Da`"),
         ("--options-file a --table b", ""),
         ("job --exec", "`--exec` has no value"),
         ("job --exec --meta-connect a", "`--exec` has no value"),
@@ -393,7 +393,7 @@ fn values_in_the_defaults_are_checked() {
     let found = tell("hdfs://nn:8020", "ture");
     assert_eq!(
         found,
-        "a/config-default.xml:4:55: warning: the value of `oozie.use.system.libpath` is almost `true`, which is taken as false [malformed-property-value]\n"
+        "a/config-default.xml:4:55: warning: the value of `oozie.use.system.libpath` is almost `true`, but is treated as false [malformed-property-value]\n"
     );
     let found = tell("hdfs//nn:8020", "true");
     assert!(

@@ -53,7 +53,7 @@ pub(in crate::check) fn of_markup(tree: &Tree, is_on: IsOn<'_>, found: &mut Vec<
         let (open_name, end_tag) = (&tree.text()[open.range()], &tree.text()[end.range()]);
         let name = end_tag.trim_matches(['<', '/', '>']).trim();
         if within(open_name, name, 2).is_some() {
-            meant.insert(*open, format!("did you mean `{name}`, as its end tag has it?"));
+            meant.insert(*open, format!("did you mean `{name}`, as in its end tag?"));
         }
     }
     gone.extend(of_wrong_ends(tree, &slips, &never_closed));

@@ -145,7 +145,7 @@ pub(super) fn ways_behind_actions(here: &Here<'_>, found: &mut Vec<Diagnostic>) 
     }
     for finding in found.iter_mut() {
         if is(finding, "missing-element") && behind.contains(&finding.span) {
-            finding.help = Some("it stands behind the end of its action".to_owned());
+            finding.help = Some("it is after the end of its action".to_owned());
         }
     }
     found.retain(|finding| {

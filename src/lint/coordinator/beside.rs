@@ -149,7 +149,7 @@ pub(super) fn names(
 
 fn under_another_name(name: &Scalar, wanted: &str) -> Diagnostic {
     let text = name.as_str();
-    let message = format!("the workflow beside this reads `{wanted}`, but is passed `{text}`");
+    let message = format!("the workflow next to this reads `{wanted}`, but is passed `{text}`");
     let found = finding(&k::WORKFLOW_PARAMETERS_MISSING, name.span(), message);
     found.naming([wanted, text]).likely().did_you_mean(wanted)
 }

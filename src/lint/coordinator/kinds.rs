@@ -33,7 +33,7 @@ kinds! {
     DATE_FORMAT "date-format" Time Error ["E1003"] SAFE, "a date is not in the server's format";
     DATE_IN_DST_GAP "date-in-dst-gap" Time Warning [] None, "a start whose local time does not exist or exists twice, because clocks change";
     HARDCODED_START_OR_END "hardcoded-start-or-end" Time Info [] None, "a literal date in the definition";
-    MATERIALIZES_NOTHING "materializes-nothing" Time Error ["E1003"] None, "no nominal time lies between start and end";
+    MATERIALIZES_NOTHING "materializes-nothing" Time Error ["E1003"] None, "there is no nominal time between start and end";
     END_IN_PAST "end-in-past" Time Info [] None, "the end has passed";
     START_FAR_IN_PAST "start-far-in-past" Time Info [] None, "a start so long ago that the job first catches up on thousands of actions";
     FREQUENCY_BARE_NUMBER "frequency-bare-number" Time Warning [] GUESS, "a frequency without a unit, which means minutes";

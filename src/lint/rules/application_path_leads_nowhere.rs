@@ -15,7 +15,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "application-path-leads-nowhere",
         group: Group::Parameters,
-        summary: "properties name an application that is not the one beside them",
+        summary: "properties name an application that is not the one next to them",
         level: Level::Warning,
         since: "0.1.0",
         oozie: &[],

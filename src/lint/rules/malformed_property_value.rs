@@ -190,7 +190,7 @@ fn of_name(name: &str, value: &str) -> Option<&'static str> {
         let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
         let unit = unit.trim().to_ascii_lowercase();
         let is_unit = ["k", "m", "g", "t", "kb", "mb", "gb", "tb"].contains(&unit.as_str());
-        return (is_number && is_unit).then_some("a size with a blank before its unit");
+        return (is_number && is_unit).then_some("a size with a space before its unit");
     }
     None
 }
@@ -230,7 +230,7 @@ pub(super) fn problem(name: &str, value: &str) -> Option<&'static str> {
         // These are words of their own.
         if !["fale", "rue", "tree", "tue", "true", "false"].contains(&lower.as_str()) {
             if slip("true") {
-                return Some("almost `true`, which is taken as false");
+                return Some("almost `true`, but is treated as false");
             }
             if slip("false") {
                 return Some("nearly `false`");
@@ -261,7 +261,7 @@ pub(super) fn problem(name: &str, value: &str) -> Option<&'static str> {
     let is_word = || value.bytes().all(|byte| byte.is_ascii_alphanumeric());
     let says = |word: &str| value.eq_ignore_ascii_case(word);
     if is_switch(name) && is_word() && !says("true") && !says("false") {
-        return Some("neither `true` nor `false`, and ignored");
+        return Some("neither `true` nor `false`, and is ignored");
     }
     let of_java = name.ends_with(".java.opts") || name.ends_with(".command-opts");
     if of_java && let Some(why) = java_options(value) {

@@ -225,7 +225,7 @@ fn problem(value: &str) -> Option<&'static str> {
         return Some("it has two `:` in a row");
     }
     if comma_before_port(value) {
-        return Some("a `,` stands before the port instead of a `:`");
+        return Some("there is a `,` before the port instead of a `:`");
     }
     let Some((_, port)) = value.rsplit_once(':') else {
         let joined = joined_port(value, &["8021", "8032", "8050", "8088", "9001"]);

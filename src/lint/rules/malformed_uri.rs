@@ -281,7 +281,7 @@ fn of_driver(span: Span, name: &str, near: &str) -> Diagnostic {
 fn of_database_slash(span: Span, written: &str) -> Diagnostic {
     let message = match written.ends_with("//") {
         true => "a colon is missing before the host of a database",
-        false => "a slash is missing: two stand before the host of a database",
+        false => "a slash is missing: the URL of a database has two before its host",
     };
     Diagnostic::new(&RULE.kind, span, message).likely()
 }
@@ -416,7 +416,7 @@ fn finding(span: Span, text: &str, slip: Slip) -> Diagnostic {
         Slip::Port | Slip::Ports | Slip::Blank => {
             let message = match slip {
                 Slip::Ports => "a host has one port, but this has two",
-                Slip::Blank => "a URI cannot have a blank before its host",
+                Slip::Blank => "a URI cannot have a space before its host",
                 _ => "this is not a port: the number after the colon must be below 65536",
             };
             return Diagnostic::new(&RULE.kind, span, message).likely();

@@ -58,7 +58,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 let message = format!("this is not used unless `{switch}` is true");
                 out.push(
                     Diagnostic::new(&RULE.kind, class.name.span(), message)
-                        .help(format!("set `{switch}` to `true` beside it")),
+                        .help(format!("also set `{switch}` to `true`")),
                 );
             }
         }

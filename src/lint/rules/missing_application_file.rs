@@ -425,7 +425,7 @@ impl<'f, 'a> Application<'f, 'a> {
             Some(path) => finding
                 .did_you_mean(path.as_str())
                 .fix(Fix::guess(format!("Name `{path}`"), span, escaped(&path))),
-            None => finding.help("a path that does not begin with `/` or a scheme is looked for beside the definition"),
+            None => finding.help("a path that does not begin with `/` or a scheme is looked up next to the definition"),
         }
     }
 }

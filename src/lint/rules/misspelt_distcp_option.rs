@@ -88,7 +88,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             if is_valued && option.len() > 2 && option.len() < text.text.len() {
                 let message = format!("`{option}` and its value are two arguments");
                 let found = Diagnostic::new(&RULE.kind, text.span(), message).likely();
-                out.push(found.help("write each of them in an `arg` of its own"));
+                out.push(found.help("write each in its own `arg`"));
             } else if text.text.starts_with("-D")
                 && text.text.len() > 2
                 && !text.text.contains(['=', '$'])

@@ -103,11 +103,11 @@ fn of_usr(text: &str) -> Option<std::ops::Range<usize>> {
 }
 
 fn without_slash(span: Span) -> Diagnostic {
-    let message = "a `/` is missing between the home folder of a user and what lies in it";
+    let message = "a `/` is missing after the home folder of a user";
     Diagnostic::new(&RULE.kind, span, message).likely()
 }
 
 fn finding(span: Span, folder: &str) -> Diagnostic {
-    let message = format!("home folders lie in `/user`, not in `/{folder}`");
+    let message = format!("home folders are in `/user`, not in `/{folder}`");
     Diagnostic::new(&RULE.kind, span, message).likely().did_you_mean("user")
 }

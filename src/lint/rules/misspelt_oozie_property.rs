@@ -101,7 +101,8 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             _ => None,
         };
         let near = nearest(name).or_else(|| path().map(Cow::Borrowed))?;
-        let finding = Diagnostic::new(&RULE.kind, span, format!("the server knows no `{name}`"));
+        let finding =
+            Diagnostic::new(&RULE.kind, span, format!("the server has no property `{name}`"));
         Some((finding.naming([name]).did_you_mean(&*near), near))
     };
     for property in job_properties(facts).iter().filter(|property| property.file.is_some()) {

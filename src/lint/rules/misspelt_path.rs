@@ -209,7 +209,7 @@ fn of_folder(facts: &Facts<'_>, part: &Part<'_>, beside: &[&str]) -> Option<Diag
     let mut near = folders.iter().filter(is_near);
     let meant = near.next().filter(|_| near.next().is_none())?;
     let message =
-        format!("`{}` looks like a misspelling of `{meant}`, a folder beside this", part.name);
+        format!("`{}` looks like a misspelling of `{meant}`, a folder next to it", part.name);
     let found = Diagnostic::new(&RULE.kind, part.span, message).likely().did_you_mean(*meant);
     Some(match part.file {
         Some(file) => found.in_file(file),
@@ -292,7 +292,7 @@ fn done_flags(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         let near = text.text != DONE && within(&text.text, DONE, 2).is_some();
         if near && !text.text.contains('/') {
             let message = format!(
-                "`{}` looks like a misspelling of `{DONE}`, which jobs of Hadoop write",
+                "`{}` looks like a misspelling of `{DONE}`, which Hadoop jobs write",
                 text.text
             );
             let found = Diagnostic::new(&RULE.kind, text.span(), message).likely();

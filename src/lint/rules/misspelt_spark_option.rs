@@ -384,7 +384,7 @@ fn of_conf(option: &str, word: &str) -> Option<(usize, Option<Fault>, String)> {
     // Values of other options, and arguments after the jar, are not settings.
     let of_option = option.starts_with(|c: char| !c.is_ascii_alphanumeric());
     let lone = is_setting && word.contains('=') && !of_option;
-    lone.then(|| (name.len(), None, format!("`{name}` has no `--conf` in front of it")))
+    lone.then(|| (name.len(), None, format!("`--conf` is missing in front of `{name}`")))
 }
 
 /// Splits a line of options into words; blanks between quotes do not separate words. Quotes around a whole word are not

@@ -40,12 +40,12 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 out.push(
                     Diagnostic::new(&RULE.kind, first.span, message)
                         .likely()
-                        .help("write each of them in an `arg` of its own"),
+                        .help("write each in its own `arg`"),
                 );
             } else if let Some(tool) = misspelt_tool(&first.name) {
                 out.push(near(first.span, format!("Sqoop has no tool `{}`", first.name), tool));
             } else if !first.is_open && begins_with_option(&first.name) {
-                let message = format!("the name of a tool comes before `{}`", first.name);
+                let message = format!("the name of a tool must come before `{}`", first.name);
                 let found = Diagnostic::new(&RULE.kind, first.span, message).likely();
                 out.push(
                     found.help("the first argument of Sqoop is a tool: `import`, `export`, `eval`"),
@@ -87,7 +87,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 out.push(
                     Diagnostic::new(&RULE.kind, span, message)
                         .likely()
-                        .help("write each of them in an `arg` of its own"),
+                        .help("write each in its own `arg`"),
                 );
                 continue;
             }

@@ -68,7 +68,7 @@ fn arguments(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             }
             if of_param {
                 if !word.contains(['=', '$']) {
-                    let message = format!("`{word}` has no `=` and gives the script no variable");
+                    let message = format!("`{word}` has no `=`, so it sets no variable");
                     out.push(found(message).help("write `name=value`"));
                 }
                 continue;

@@ -39,8 +39,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             let name = &first.name;
             let message = format!("the file begins with a byte-order mark, so `{name}` is not set");
             let found = Diagnostic::new(&RULE.kind, first.name_span, message).about(name.as_str());
-            let help =
-                "Java takes the mark for a part of the name: save the file as UTF-8 without it";
+            let help = "Java reads the mark as part of the name: save the file as UTF-8 without it";
             out.push(found.likely().help(help).in_file(source.path.clone()));
         }
         let known: HashSet<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
@@ -74,7 +73,7 @@ fn path_behind_another(source: &Source, entry: &Entry) -> Option<Diagnostic> {
         return None;
     }
     let start = entry.value_span.start as usize + at;
-    let message = format!("`{key}` is a part of the value of `{}`, so nothing sets it", entry.name);
+    let message = format!("`{key}` is part of the value of `{}`, so nothing sets it", entry.name);
     Some(
         Diagnostic::new(&RULE.kind, Span::new(start, start + key.len()), message)
             .about(key)
@@ -109,7 +108,7 @@ type Found = Option<(Range<usize>, String)>;
 /// Finds a second separator between a name and its value: `name==value`, `name:=value`.
 fn second(raw: &str) -> Found {
     let value = raw.strip_prefix('=')?.trim_start();
-    let message = "this `=` is part of the value: one sign parts it from its name";
+    let message = "this `=` is part of the value: only the first separates it from the name";
     let telling = value.starts_with(|c: char| c.is_ascii_alphanumeric() || "/$".contains(c));
     telling.then(|| (0..1, message.to_owned()))
 }

@@ -122,12 +122,12 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 }
                 _ if hole && name == SWITCH => format!("`{name}` is empty, which is `false`"),
                 _ if hole => format!("`{name}` is empty, but a definition needs its value"),
-                true => format!("the name ends at its first blank: this sets `{name}`"),
+                true => format!("the name ends at the first space: this sets `{name}`"),
                 false => format!("`{name}` has no `=`, and its value is empty"),
             };
             let help = match hole {
                 true => "give it a value",
-                false => "write `name=value`, without blanks in the name",
+                false => "write `name=value`, without spaces in the name",
             };
             let found = Diagnostic::new(&RULE.kind, entry.name_span, message).naming([name]);
             let has_sign = cut || hole || PATH_KEYS.contains(&name);

@@ -31,7 +31,9 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             found.is_some()
         };
         let message = match action.kind() {
-            "fs" if action.each("move").next().is_some() => "a repeated move finds its source gone",
+            "fs" if action.each("move").next().is_some() => {
+                "a repeated move no longer finds its source"
+            }
             "sqoop" if exports(&["command"]) || exports(&["arg"]) => {
                 "a repeated export writes rows that the first attempt has already written"
             }

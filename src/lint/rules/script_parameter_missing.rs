@@ -52,7 +52,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 Diagnostic::new(&RULE.kind, script.named.span(), message)
                     .likely()
                     .note_in(script.source.path.clone(), Span::new(at, at + 1), "read here")
-                    .help("it reads nothing of what it is given: another script may be meant"),
+                    .help("it reads none of the parameters that it is given: perhaps another script is meant"),
             );
             continue;
         }

@@ -86,7 +86,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 {
                     report(
                         value_span,
-                        format!("`{library}` is almost the name of a share library"),
+                        format!("no share library has the name `{library}`"),
                         Some(near),
                     );
                 }

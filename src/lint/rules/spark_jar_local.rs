@@ -25,7 +25,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         let Some(text) = action.text("jar").filter(|_| cluster) else { continue };
         if paths::scheme(&text.text) == Some("file") {
             let message =
-                "the driver runs on any machine of the cluster, where this file need not be";
+                "the driver may run on any machine of the cluster, where this file may not exist";
             out.push(Diagnostic::new(&RULE.kind, text.span(), message).help(
                 "put the jar into the application's `lib` folder, and name it without a path",
             ));

@@ -28,7 +28,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             "yarn-client" => "client",
             _ => continue,
         };
-        let message = format!("Spark 2 has `yarn` with the mode `{mode}` for this");
+        let message = format!("since Spark 2, this is the master `yarn` with the mode `{mode}`");
         let finding = Diagnostic::new(&RULE.kind, text.span(), message)
             .about(text.text.as_ref())
             .depends_on("the version of Spark: 3 and later refuse it");
@@ -43,7 +43,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             }
             // A mode that contradicts the master is worse than an old one, and has a finding of its own.
             Some(known) if ["client", "cluster"].contains(&known.text.as_ref()) => continue,
-            Some(known) => finding.note(known.span(), "and the mode says otherwise"),
+            Some(known) => finding.note(known.span(), "the mode here contradicts it"),
         });
     }
 }

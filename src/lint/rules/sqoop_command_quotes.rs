@@ -41,7 +41,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         }
         out.push(
             Diagnostic::new(&RULE.kind, text.source(at..at + 1), message)
-                .help("give each argument an `arg` element of its own; no quotes are needed there")
+                .help("put each argument into its own `arg` element, without quotes")
                 .fix(Fix::guess("Use `arg` elements", element.span(), arguments)),
         );
     }

@@ -140,7 +140,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             }
             true => "this brace is not part of an expression, and stays in the text".to_owned(),
             false if name.contains('(') => {
-                format!("`{}` is text, and calls no function", &plain[range])
+                format!("`{}` is text and does not call a function", &plain[range])
             }
             false => format!("`{}` is text, not the variable `{name}`", &plain[range]),
         };
@@ -219,7 +219,7 @@ fn calls_in_texts(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 Diagnostic::new(
                     &RULE.kind,
                     span,
-                    format!("`{call}` is text, and calls no function"),
+                    format!("`{call}` is text and does not call a function"),
                 )
                 .about(call)
                 .likely()

@@ -209,10 +209,10 @@ impl<'t> Checker<'t> {
         let first = strays[0];
         let message = match strays.len() {
             1 => {
-                format!("this action has no action type: `{}` stands directly in it", first.name())
+                format!("this action has no action type: `{}` is directly in it", first.name())
             }
             count => format!(
-                "this action has no action type: `{}` and {} more stand directly in it",
+                "this action has no action type: `{}` and {} more are directly in it",
                 first.name(),
                 count - 1
             ),

@@ -159,7 +159,7 @@ impl Equipped {
         for (authority, place) in &needs.hosts {
             let place = files::Place::read(place, Path::new("/"));
             let place = place.map_err(|why| {
-                Error::State(format!("what stands for `{authority}` cannot be used: {why}"))
+                Error::State(format!("the file system of `{authority}` cannot be used: {why}"))
             })?;
             hosts.insert(authority.clone(), place);
         }

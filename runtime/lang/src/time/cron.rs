@@ -379,7 +379,7 @@ impl Side {
             Some('L') => Err("`L` is not allowed here".to_owned()),
             Some('W') if field == CronField::DayOfMonth => {
                 if value > 31 {
-                    return Err("no month has so many days".to_owned());
+                    return Err("no month has that many days".to_owned());
                 }
                 self.nearest_weekday = true;
                 self.insert(field, value)
