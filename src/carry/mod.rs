@@ -30,6 +30,7 @@ mod said;
 pub mod shared;
 pub mod step_functions;
 pub mod text;
+mod typed;
 mod yaml;
 
 use crate::analysis::Analysis;

@@ -5,7 +5,8 @@
 
 use crate::carry::patterns::{self, Field, Piece};
 use crate::carry::text;
-use ankus_lang::el::tree::{Binary, Node, Op};
+use crate::carry::typed::{Language, joined, literal, outer, pattern};
+use ankus_lang::el::tree::{Node, Op};
 use ankus_lang::el::{Dialect, Phase, Template};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -71,16 +72,10 @@ fn simple(code: &str) -> Option<String> {
 impl Text {
     /// Returns the text as `expr` code whose value is a string.
     pub fn expr(&self) -> String {
-        let parts: Vec<String> = self
-            .parts
-            .iter()
-            .map(|part| match part {
-                Part::Literal(text) => quoted(text),
-                Part::Value((code, _)) if code.starts_with("$(") => quoted(code),
-                Part::Value(operand) => as_text(operand),
-            })
-            .collect();
-        if parts.is_empty() { "''".to_owned() } else { parts.join(" + ") }
+        joined(self, "+", quoted, |operand| match operand.0.starts_with("$(") {
+            true => quoted(&operand.0),
+            false => as_text(operand),
+        })
     }
 
     /// Returns the text for a field, with tags.
@@ -118,39 +113,11 @@ impl Text {
     }
 }
 
-/// Removes the parentheses around a whole expression.
-pub fn outer(code: &str) -> &str {
-    let Some(inner) = code.strip_prefix('(').and_then(|rest| rest.strip_suffix(')')) else {
-        return code;
-    };
-    let (mut depth, mut is_text, mut escaped) = (0_i32, false, false);
-    let closes = inner.chars().any(|c| {
-        if !escaped {
-            is_text ^= c == '\'';
-        }
-        escaped = c == '\\' && !escaped;
-        if !is_text {
-            depth += i32::from(c == '(') - i32::from(c == ')');
-        }
-        // Statements need the parentheses, too.
-        depth < 0 || (depth == 0 && c == ';' && !is_text)
-    });
-    if closes { code } else { inner }
-}
-
 fn as_text((code, kind): &Operand) -> String {
     match kind {
         Kind::Text | Kind::Nullable => code.clone(),
         Kind::Bool | Kind::Integer | Kind::Double => format!("string({})", outer(code)),
         Kind::Time => format!("{code}.Format('{LAYOUT}')"),
-    }
-}
-
-/// Converts a value to a Boolean as the server does.
-fn truth(operand: &Operand) -> String {
-    match operand.1 {
-        Kind::Bool => operand.0.clone(),
-        _ => format!("(lower({}) == 'true')", as_text(operand)),
     }
 }
 
@@ -191,135 +158,64 @@ pub fn parameter_name(name: &str, taken: &BTreeSet<&str>) -> String {
     parameter
 }
 
-impl Names<'_> {
-    /// Compiles a text.
-    pub fn text(&self, source: &str, dialect: Dialect) -> Text {
-        let compiled = text::compile(source, self.phase, dialect, &|template, nodes, written| {
-            self.expression(template, nodes, written)
-        });
-        let mut text = compiled.unwrap_or_else(lacking);
-        if text.parts.iter().any(|part| matches!(part, Part::Literal(text) if text.contains("{{")))
-        {
-            text.differs
-                .push("Argo reads two opening braces as a tag, wherever they come from".to_owned());
-        }
-        text
+impl Language for Names<'_> {
+    const JOIN: &'static str = "+";
+    const EQUAL: &'static str = "==";
+    const MISSING: &'static str = "a run without this parameter cannot be submitted";
+
+    fn quoted(&self, text: &str) -> String {
+        quoted(text)
     }
 
-    fn expression(&self, template: &Template, nodes: &[Node], written: &str) -> Text {
-        let nodes = text::bounded(nodes);
-        let mut text = Text::default();
-        if let [node] | [node, Node { op: Op::ValueEnd, .. }] = nodes
-            && node.op == Op::Variable
-            && let Some(known) = self.texts.get(template.span(node.start, node.end).trim())
-        {
-            return known.clone();
-        }
-        let mut stack: Vec<Operand> = Vec::new();
-        let done =
-            nodes.iter().try_for_each(|node| self.operation(template, node, &mut stack, &mut text));
-        match (done, stack.pop()) {
-            (Some(()), Some(operand)) if stack.is_empty() && operand.1 != Kind::Nullable => {
-                if operand.1 == Kind::Double {
-                    text.differs.push("fractions are not formatted as Java does".to_owned());
-                }
-                text.parts.push(Part::Value(operand));
-                text
-            }
-            _ => {
-                let shown = Text::literal(written);
-                shown.then(lacking(format!("`{written}` has no counterpart")))
-            }
-        }
+    fn as_text(&self, operand: &Operand) -> String {
+        as_text(operand)
     }
 
-    fn operation(
-        &self,
-        template: &Template,
-        node: &Node,
-        stack: &mut Vec<Operand>,
-        text: &mut Text,
-    ) -> Option<()> {
-        let next = match node.op {
-            Op::True => ("true".to_owned(), Kind::Bool),
-            Op::False => ("false".to_owned(), Kind::Bool),
-            Op::Integer(number) => (number.to_string(), Kind::Integer),
-            Op::Double(number) => (format!("{number:?}"), Kind::Double),
-            Op::Text(slice) => (quoted(template.slice(slice)), Kind::Text),
-            Op::Variable => self.variable(template.span(node.start, node.end).trim(), text),
-            Op::Dot => {
-                let name = template.span(node.start, node.end).rsplit('.').next()?.trim();
-                value_of(&stack.pop()?, &quoted(name))?
-            }
-            Op::Bracket => {
-                let (key, base) = (stack.pop()?, stack.pop()?);
-                value_of(&base, &quoted(&literal(&key)?))?
-            }
-            Op::Negate => {
-                let (code, kind) = number(&stack.pop()?, text)?;
-                (format!("(-{code})"), kind)
-            }
-            Op::Not => (format!("not {}", bracketed(&truth(&stack.pop()?))), Kind::Bool),
-            Op::Empty => (format!("({} == '')", as_text(&stack.pop()?)), Kind::Bool),
-            Op::Binary(operator) => {
-                let (right, left) = (stack.pop()?, stack.pop()?);
-                binary(operator, &left, &right, text)?
-            }
-            Op::And => {
-                let (right, left) = (stack.pop()?, stack.pop()?);
-                (format!("({} and {})", truth(&left), truth(&right)), Kind::Bool)
-            }
-            Op::Or => {
-                let (right, left) = (stack.pop()?, stack.pop()?);
-                (format!("({} or {})", truth(&left), truth(&right)), Kind::Bool)
-            }
-            Op::Choice => {
-                let (no, yes, condition) = (stack.pop()?, stack.pop()?, stack.pop()?);
-                let (yes, no, kind) = match yes.1 == no.1 {
-                    true => (yes.0, no.0, yes.1),
-                    false => (as_text(&yes), as_text(&no), Kind::Text),
-                };
-                (format!("({} ? {yes} : {no})", truth(&condition)), kind)
-            }
-            Op::Call { arguments, .. } => {
-                let from = stack.len().checked_sub(arguments as usize)?;
-                let given = stack.split_off(from);
-                self.call(&template.call_name(node), &given, text)?
-            }
-            Op::BaseTest(_)
-            | Op::ValueEnd
-            | Op::CallStart(_)
-            | Op::AndTest(_)
-            | Op::OrTest(_)
-            | Op::ChoiceTest(_)
-            | Op::ChoiceElse(_) => return Some(()),
-            _ => return None,
-        };
-        // The output of an action is not a text: the only use of it is to read a key.
-        let is_whole = |operand: &Operand| operand.1 != Kind::Nullable;
-        (is_whole(&next) || matches!(node.op, Op::Call { .. })).then(|| stack.push(next))
+    fn truth_of(&self, text: &str) -> String {
+        format!("(lower({text}) == 'true')")
     }
 
-    fn variable(&self, name: &str, text: &mut Text) -> Operand {
-        if let Some(known) = self.texts.get(name) {
-            text.differs.extend(known.differs.iter().cloned());
-            text.lacks.extend(known.lacks.iter().cloned());
-            return match known.parts.len() {
-                0 | 1 => (known.expr(), Kind::Text),
-                _ => (format!("({})", known.expr()), Kind::Text),
-            };
-        }
-        if let Some(power) = ["KB", "MB", "GB", "TB", "PB"].iter().position(|unit| *unit == name) {
-            return (1024_u64.pow(power as u32 + 1).to_string(), Kind::Integer);
-        }
-        if !(self.given)(name) {
-            let differs = "a run without this parameter cannot be submitted";
-            text.differs.push(differs.to_owned());
-        }
-        (self.property(name, true), Kind::Text)
+    fn number_of(&self, (code, kind): &Operand, text: &mut Text) -> Option<String> {
+        (*kind == Kind::Text).then(|| {
+            text.differs.push(NUMBERS.to_owned());
+            format!("int({})", outer(code))
+        })
     }
 
-    /// Returns the code of the parameter for a property of the job.
+    fn not(&self, code: &str) -> String {
+        if code.starts_with('(') { format!("not {code}") } else { format!("not ({code})") }
+    }
+
+    fn code(&self, text: &Text) -> String {
+        text.expr()
+    }
+
+    fn null(&self) -> Option<&'static str> {
+        None
+    }
+
+    fn value_of(&self, base: &Operand, key: &str) -> Option<Operand> {
+        let start = format!("{key} + '='");
+        let code = format!(
+            "trimPrefix(find(split({}, '\\n'), hasPrefix(#, {start})) ?? '', {start})",
+            base.0
+        );
+        (base.1 == Kind::Nullable).then_some((code, Kind::Text))
+    }
+
+    /// The output of an action is not a text: the only use of it is to read a key.
+    fn fits(&self, op: Op, operand: &Operand) -> bool {
+        operand.1 != Kind::Nullable || matches!(op, Op::Call { .. })
+    }
+
+    fn texts(&self) -> &BTreeMap<String, Text> {
+        self.texts
+    }
+
+    fn is_given(&self, name: &str) -> bool {
+        (self.given)(name)
+    }
+
     fn property(&self, name: &str, needed: bool) -> String {
         let mut used = self.used.borrow_mut();
         if let Some(known) = used.get_mut(name) {
@@ -377,6 +273,42 @@ impl Names<'_> {
             _ => self.of_run(name, given, text),
         }
     }
+}
+
+impl Names<'_> {
+    /// Compiles a text.
+    pub fn text(&self, source: &str, dialect: Dialect) -> Text {
+        let compiled = text::compile(source, self.phase, dialect, &|template, nodes, written| {
+            self.expression(template, nodes, written)
+        });
+        let mut text = compiled.unwrap_or_else(lacking);
+        if text.parts.iter().any(|part| matches!(part, Part::Literal(text) if text.contains("{{")))
+        {
+            text.differs
+                .push("Argo reads two opening braces as a tag, wherever they come from".to_owned());
+        }
+        text
+    }
+
+    fn expression(&self, template: &Template, nodes: &[Node], written: &str) -> Text {
+        if let Some(known) = self.whole(template, nodes) {
+            return known.clone();
+        }
+        let mut text = Text::default();
+        match self.value(template, nodes, &mut text) {
+            Some(operand) if operand.1 != Kind::Nullable => {
+                if operand.1 == Kind::Double {
+                    text.differs.push("fractions are not formatted as Java does".to_owned());
+                }
+                text.parts.push(Part::Value(operand));
+                text
+            }
+            _ => {
+                let shown = Text::literal(written);
+                shown.then(lacking(format!("`{written}` has no counterpart")))
+            }
+        }
+    }
 
     /// Translates functions whose value depends on the run.
     fn of_run(&self, name: &str, given: &[Operand], text: &mut Text) -> Option<Operand> {
@@ -411,7 +343,7 @@ impl Names<'_> {
             }
             "coord:dateOffset" => {
                 let (time, unit) = (given.first()?, literal(given.get(2)?)?);
-                let (count, _) = number(given.get(1)?, text)?;
+                let (count, _) = self.number(given.get(1)?, text)?;
                 let length = match unit.as_str() {
                     "MINUTE" => 60,
                     "HOUR" => 3600,
@@ -427,7 +359,7 @@ impl Names<'_> {
             }
             "coord:formatTime" => {
                 let time = given.first().filter(|time| time.1 == Kind::Time)?;
-                let code = formatted(&time.0, &patterns::of_java(&pattern(given.get(1)?)?)?);
+                let code = formatted(&time.0, &patterns::of_java(&pattern(given.get(1)?, "\\'")?)?);
                 let is_sum = code.contains(" + ");
                 plain(if is_sum { format!("({code})") } else { code })
             }
@@ -484,31 +416,6 @@ fn lacking(why: String) -> Text {
     Text { lacks: vec![why], ..Text::default() }
 }
 
-fn bracketed(code: &str) -> String {
-    if code.starts_with('(') { code.to_owned() } else { format!("({code})") }
-}
-
-/// Returns code that reads a key from the output of an action.
-fn value_of(base: &Operand, key: &str) -> Option<Operand> {
-    let start = format!("{} + '='", key);
-    let code =
-        format!("trimPrefix(find(split({}, '\\n'), hasPrefix(#, {start})) ?? '', {start})", base.0);
-    (base.1 == Kind::Nullable).then_some((code, Kind::Text))
-}
-
-/// Returns the text of an operand that is a string literal.
-fn literal((code, kind): &Operand) -> Option<String> {
-    let inner = code.strip_prefix('\'')?.strip_suffix('\'')?;
-    (*kind == Kind::Text && !inner.contains(['\\', '\''])).then(|| inner.to_owned())
-}
-
-/// Returns the text of a string literal with quotes.
-fn pattern((code, kind): &Operand) -> Option<String> {
-    let inner = code.strip_prefix('\'')?.strip_suffix('\'')?;
-    let is_plain = *kind == Kind::Text && !inner.replace("\\'", "").contains(['\\', '\'']);
-    is_plain.then(|| inner.replace("\\'", "'"))
-}
-
 /// Returns code for the text of a time by a pattern.
 pub(in crate::carry) fn formatted(time: &str, pieces: &[Piece]) -> String {
     // Texts and layouts alternate; text that has no meaning in Go's layouts is part of them.
@@ -557,51 +464,4 @@ pub(in crate::carry) fn formatted(time: &str, pieces: &[Piece]) -> String {
     });
     let code: Vec<String> = code.collect();
     if code.is_empty() { "''".to_owned() } else { code.join(" + ") }
-}
-
-/// Converts an operand to a number.
-fn number(operand: &Operand, text: &mut Text) -> Option<Operand> {
-    match operand.1 {
-        Kind::Integer | Kind::Double => Some(operand.clone()),
-        Kind::Text => {
-            text.differs.push(NUMBERS.to_owned());
-            Some((format!("int({})", outer(&operand.0)), Kind::Integer))
-        }
-        Kind::Bool | Kind::Time | Kind::Nullable => None,
-    }
-}
-
-fn binary(operator: Binary, left: &Operand, right: &Operand, text: &mut Text) -> Option<Operand> {
-    let is_number = |kind: Kind| matches!(kind, Kind::Integer | Kind::Double);
-    let (sign, is_arithmetic) = match operator {
-        Binary::Add => ("+", true),
-        Binary::Subtract => ("-", true),
-        Binary::Multiply => ("*", true),
-        Binary::Divide => ("/", true),
-        Binary::Modulo => ("%", true),
-        Binary::Equal => ("==", false),
-        Binary::NotEqual => ("!=", false),
-        Binary::Less => ("<", false),
-        Binary::Greater => (">", false),
-        Binary::LessEqual => ("<=", false),
-        Binary::GreaterEqual => (">=", false),
-        Binary::Concatenate => {
-            return Some((format!("({} + {})", as_text(left), as_text(right)), Kind::Text));
-        }
-    };
-    if is_arithmetic || is_number(left.1) || is_number(right.1) {
-        let (left, right) = (number(left, text)?, number(right, text)?);
-        let kind = match (is_arithmetic, sign) {
-            (false, _) => Kind::Bool,
-            (true, "/") => Kind::Double,
-            _ if left.1 == Kind::Double || right.1 == Kind::Double => Kind::Double,
-            _ => Kind::Integer,
-        };
-        return Some((format!("({} {sign} {})", left.0, right.0), kind));
-    }
-    if left.1 == Kind::Bool || right.1 == Kind::Bool {
-        let equals = matches!(operator, Binary::Equal | Binary::NotEqual);
-        return equals.then(|| (format!("({} {sign} {})", truth(left), truth(right)), Kind::Bool));
-    }
-    Some((format!("({} {sign} {})", as_text(left), as_text(right)), Kind::Bool))
 }

@@ -3,11 +3,11 @@
 //! Argo does not distinguish a task that was omitted because of a choice from one that was omitted because of a
 //! failure. A task with several predecessors therefore checks for the failures themselves.
 
-use super::expression::outer;
 use super::{Printer, actions};
 use crate::carry::model::{Does, Runs, Task, TaskId, Tasks};
 use crate::carry::reached::{Preceding, Reached};
 use crate::carry::shared::shared;
+use crate::carry::typed::outer;
 use crate::carry::yaml::{Yaml, text};
 use crate::ir::workflow::{NodeId, Workflow};
 use std::collections::{BTreeMap, BTreeSet};

@@ -5,7 +5,8 @@
 
 use crate::carry::patterns::{self, Field, Piece};
 use crate::carry::text;
-use ankus_lang::el::tree::{Binary, Node, Op};
+use crate::carry::typed::{Language, joined, literal, outer, pattern};
+use ankus_lang::el::tree::{Node, Op};
 use ankus_lang::el::{Dialect, Phase, Template};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -41,15 +42,7 @@ pub fn quoted(text: &str) -> String {
 impl Text {
     /// Returns the text as JSONata code whose value is a string.
     pub fn code(&self) -> String {
-        let parts: Vec<String> = self
-            .parts
-            .iter()
-            .map(|part| match part {
-                Part::Literal(text) => quoted(text),
-                Part::Value(operand) => as_text(operand),
-            })
-            .collect();
-        if parts.is_empty() { "''".to_owned() } else { parts.join(" & ") }
+        joined(self, "&", quoted, as_text)
     }
 
     /// Returns the text for a field of a state: as is, or as JSONata between `{%` and `%}`.
@@ -88,37 +81,12 @@ impl Text {
     }
 }
 
-/// Removes the parentheses around a whole expression.
-fn outer(code: &str) -> &str {
-    let Some(inner) = code.strip_prefix('(').and_then(|rest| rest.strip_suffix(')')) else {
-        return code;
-    };
-    let (mut depth, mut is_text) = (0_i32, false);
-    let closes = inner.chars().any(|c| {
-        is_text ^= c == '\'';
-        if !is_text {
-            depth += i32::from(c == '(') - i32::from(c == ')');
-        }
-        // Statements need the parentheses, too.
-        depth < 0 || (depth == 0 && c == ';' && !is_text)
-    });
-    if closes { code } else { inner }
-}
-
 fn as_text((code, kind): &Operand) -> String {
     match kind {
         Kind::Text => code.clone(),
         Kind::Nullable => format!("({code} = null ? '' : {code})"),
         Kind::Bool | Kind::Integer | Kind::Double => format!("$string({})", outer(code)),
         Kind::Time => format!("$fromMillis({}, '{PICTURE}')", outer(code)),
-    }
-}
-
-/// Converts a value to a Boolean as the server does.
-fn truth(operand: &Operand) -> String {
-    match operand.1 {
-        Kind::Bool => operand.0.clone(),
-        _ => format!("($lowercase({}) = 'true')", as_text(operand)),
     }
 }
 
@@ -186,135 +154,58 @@ const TAKEN: &[&str] = &[
     "hash",
 ];
 
-impl Names<'_> {
-    /// Compiles a text.
-    pub fn text(&self, source: &str, dialect: Dialect) -> Text {
-        text::compile(source, self.phase, dialect, &|template, nodes, written| {
-            self.expression(template, nodes, written)
+impl Language for Names<'_> {
+    const JOIN: &'static str = "&";
+    const EQUAL: &'static str = "=";
+    const MISSING: &'static str = "the run fails at the start if the property is missing";
+
+    fn quoted(&self, text: &str) -> String {
+        quoted(text)
+    }
+
+    fn as_text(&self, operand: &Operand) -> String {
+        as_text(operand)
+    }
+
+    fn truth_of(&self, text: &str) -> String {
+        format!("($lowercase({text}) = 'true')")
+    }
+
+    fn number_of(&self, operand: &Operand, text: &mut Text) -> Option<String> {
+        matches!(operand.1, Kind::Text | Kind::Nullable).then(|| {
+            text.differs.push(NUMBERS.to_owned());
+            format!("$number({})", as_text(operand))
         })
-        .unwrap_or_else(|why| {
-            let mut text = Text::default();
-            self.refuse(&mut text, why);
-            text
-        })
     }
 
-    /// Returns the code for a secret, which must be in the input.
-    pub fn secret(&self, name: &str) -> Text {
-        Text::value(self.property(name, true), Kind::Text)
+    fn not(&self, code: &str) -> String {
+        format!("$not({})", outer(code))
     }
 
-    fn expression(&self, template: &Template, nodes: &[Node], written: &str) -> Text {
-        let nodes = text::bounded(nodes);
-        let mut text = Text::default();
-        if let [node] | [node, Node { op: Op::ValueEnd, .. }] = nodes
-            && node.op == Op::Variable
-            && let Some(known) = self.texts.get(template.span(node.start, node.end).trim())
-        {
-            return known.clone();
-        }
-        let mut stack: Vec<Operand> = Vec::new();
-        let done = nodes.iter().try_for_each(|node| {
-            self.operation(template, node, &mut stack, &mut text)
-                .ok_or_else(|| format!("`{written}` has no counterpart"))
-        });
-        match (done, stack.pop()) {
-            (Ok(()), Some(operand)) if stack.is_empty() => {
-                if operand.1 == Kind::Double {
-                    text.differs.push("JSONata does not format fractions as Java does".to_owned());
-                }
-                text.parts.push(Part::Value(operand));
-            }
-            (Err(why), _) => self.refuse(&mut text, why),
-            _ => self.refuse(&mut text, format!("`{written}` has no counterpart")),
-        }
-        text
+    fn code(&self, text: &Text) -> String {
+        text.code()
     }
 
-    fn refuse(&self, text: &mut Text, why: String) {
-        text.parts.push(Part::Value((format!("$error({})", quoted(&why)), Kind::Text)));
-        text.lacks.push(why);
+    fn null(&self) -> Option<&'static str> {
+        Some("null")
     }
 
-    fn operation(
-        &self,
-        template: &Template,
-        node: &Node,
-        stack: &mut Vec<Operand>,
-        text: &mut Text,
-    ) -> Option<()> {
-        let next = match node.op {
-            Op::Null => ("null".to_owned(), Kind::Nullable),
-            Op::True => ("true".to_owned(), Kind::Bool),
-            Op::False => ("false".to_owned(), Kind::Bool),
-            Op::Integer(number) => (number.to_string(), Kind::Integer),
-            Op::Double(number) => (format!("{number:?}"), Kind::Double),
-            Op::Text(slice) => (quoted(template.slice(slice)), Kind::Text),
-            Op::Variable => self.variable(template.span(node.start, node.end).trim(), text),
-            Op::Negate => {
-                let (code, kind) = number(&stack.pop()?, text)?;
-                (format!("(-{code})"), kind)
-            }
-            Op::Not => (format!("$not({})", outer(&truth(&stack.pop()?))), Kind::Bool),
-            Op::Empty => (format!("({} = '')", as_text(&stack.pop()?)), Kind::Bool),
-            Op::Binary(operator) => {
-                let (right, left) = (stack.pop()?, stack.pop()?);
-                binary(operator, &left, &right, text)?
-            }
-            Op::And => {
-                let (right, left) = (stack.pop()?, stack.pop()?);
-                (format!("({} and {})", truth(&left), truth(&right)), Kind::Bool)
-            }
-            Op::Or => {
-                let (right, left) = (stack.pop()?, stack.pop()?);
-                (format!("({} or {})", truth(&left), truth(&right)), Kind::Bool)
-            }
-            Op::Choice => {
-                let (no, yes, condition) = (stack.pop()?, stack.pop()?, stack.pop()?);
-                let (yes, no, kind) = match yes.1 == no.1 {
-                    true => (yes.0, no.0, yes.1),
-                    false => (as_text(&yes), as_text(&no), Kind::Text),
-                };
-                (format!("({} ? {yes} : {no})", truth(&condition)), kind)
-            }
-            Op::Call { arguments, .. } => {
-                let from = stack.len().checked_sub(arguments as usize)?;
-                let given = stack.split_off(from);
-                self.call(&template.call_name(node), &given, text)?
-            }
-            Op::BaseTest(_)
-            | Op::ValueEnd
-            | Op::CallStart(_)
-            | Op::AndTest(_)
-            | Op::OrTest(_)
-            | Op::ChoiceTest(_)
-            | Op::ChoiceElse(_) => return Some(()),
-            _ => return None,
-        };
-        stack.push(next);
-        Some(())
+    fn value_of(&self, _: &Operand, _: &str) -> Option<Operand> {
+        None
     }
 
-    fn variable(&self, name: &str, text: &mut Text) -> Operand {
-        if let Some(known) = self.texts.get(name) {
-            text.differs.extend(known.differs.iter().cloned());
-            text.lacks.extend(known.lacks.iter().cloned());
-            return match known.parts.len() {
-                0 | 1 => (known.code(), Kind::Text),
-                _ => (format!("({})", known.code()), Kind::Text),
-            };
-        }
-        if let Some(power) = ["KB", "MB", "GB", "TB", "PB"].iter().position(|unit| *unit == name) {
-            return (1024_u64.pow(power as u32 + 1).to_string(), Kind::Integer);
-        }
-        if !(self.given)(name) {
-            let differs = "the run fails at the start if the property is missing";
-            text.differs.push(differs.to_owned());
-        }
-        (self.property(name, true), Kind::Text)
+    fn fits(&self, _: Op, _: &Operand) -> bool {
+        true
     }
 
-    /// Returns the variable for a property of the job.
+    fn texts(&self) -> &BTreeMap<String, Text> {
+        self.texts
+    }
+
+    fn is_given(&self, name: &str) -> bool {
+        (self.given)(name)
+    }
+
     fn property(&self, name: &str, needed: bool) -> String {
         let mut used = self.used.borrow_mut();
         if let Some(known) = used.get_mut(name) {
@@ -387,6 +278,47 @@ impl Names<'_> {
             _ => self.of_run(name, given, text),
         }
     }
+}
+
+impl Names<'_> {
+    /// Compiles a text.
+    pub fn text(&self, source: &str, dialect: Dialect) -> Text {
+        text::compile(source, self.phase, dialect, &|template, nodes, written| {
+            self.expression(template, nodes, written)
+        })
+        .unwrap_or_else(|why| {
+            let mut text = Text::default();
+            self.refuse(&mut text, why);
+            text
+        })
+    }
+
+    /// Returns the code for a secret, which must be in the input.
+    pub fn secret(&self, name: &str) -> Text {
+        Text::value(self.property(name, true), Kind::Text)
+    }
+
+    fn expression(&self, template: &Template, nodes: &[Node], written: &str) -> Text {
+        if let Some(known) = self.whole(template, nodes) {
+            return known.clone();
+        }
+        let mut text = Text::default();
+        match self.value(template, nodes, &mut text) {
+            Some(operand) => {
+                if operand.1 == Kind::Double {
+                    text.differs.push("JSONata does not format fractions as Java does".to_owned());
+                }
+                text.parts.push(Part::Value(operand));
+            }
+            None => self.refuse(&mut text, format!("`{written}` has no counterpart")),
+        }
+        text
+    }
+
+    fn refuse(&self, text: &mut Text, why: String) {
+        text.parts.push(Part::Value((format!("$error({})", quoted(&why)), Kind::Text)));
+        text.lacks.push(why);
+    }
 
     /// Translates functions whose value depends on the run.
     fn of_run(&self, name: &str, given: &[Operand], text: &mut Text) -> Option<Operand> {
@@ -425,7 +357,7 @@ impl Names<'_> {
             }
             "coord:dateOffset" => {
                 let (time, unit) = (given.first()?, literal(given.get(2)?)?);
-                let (count, _) = number(given.get(1)?, text)?;
+                let (count, _) = self.number(given.get(1)?, text)?;
                 let length = match unit.as_str() {
                     "MINUTE" => 60_000,
                     "HOUR" => 3_600_000,
@@ -441,7 +373,7 @@ impl Names<'_> {
             }
             "coord:formatTime" => {
                 let time = given.first().filter(|time| time.1 == Kind::Time)?;
-                let picture = picture(&patterns::of_java(&pattern(given.get(1)?)?)?);
+                let picture = picture(&patterns::of_java(&pattern(given.get(1)?, "\\u0027")?)?);
                 plain(format!("$fromMillis({}, {})", outer(&time.0), quoted(&picture)))
             }
             "coord:dataIn" | "coord:dataOut" => {
@@ -451,19 +383,6 @@ impl Names<'_> {
             _ => None,
         }
     }
-}
-
-/// Returns the text of an operand that is a string literal.
-fn literal((code, kind): &Operand) -> Option<String> {
-    let inner = code.strip_prefix('\'')?.strip_suffix('\'')?;
-    (*kind == Kind::Text && !inner.contains(['\\', '\''])).then(|| inner.to_owned())
-}
-
-/// Returns the text of a string literal with quotes.
-fn pattern((code, kind): &Operand) -> Option<String> {
-    let inner = code.strip_prefix('\'')?.strip_suffix('\'')?;
-    let is_plain = *kind == Kind::Text && !inner.replace("\\u0027", "").contains(['\\', '\'']);
-    is_plain.then(|| inner.replace("\\u0027", "'"))
 }
 
 /// Returns code for the number of months from the year 0 to that of a time.
@@ -521,57 +440,4 @@ fn letter(field: Field) -> char {
         Field::Minute => 'm',
         Field::Second => 's',
     }
-}
-
-/// Converts an operand to a number.
-fn number(operand: &Operand, text: &mut Text) -> Option<Operand> {
-    match operand.1 {
-        Kind::Integer | Kind::Double => Some(operand.clone()),
-        Kind::Text | Kind::Nullable => {
-            text.differs.push(NUMBERS.to_owned());
-            Some((format!("$number({})", as_text(operand)), Kind::Integer))
-        }
-        Kind::Bool | Kind::Time => None,
-    }
-}
-
-fn binary(operator: Binary, left: &Operand, right: &Operand, text: &mut Text) -> Option<Operand> {
-    let is_number = |kind: Kind| matches!(kind, Kind::Integer | Kind::Double);
-    let (sign, is_arithmetic) = match operator {
-        Binary::Add => ("+", true),
-        Binary::Subtract => ("-", true),
-        Binary::Multiply => ("*", true),
-        Binary::Divide => ("/", true),
-        Binary::Modulo => ("%", true),
-        Binary::Equal => ("=", false),
-        Binary::NotEqual => ("!=", false),
-        Binary::Less => ("<", false),
-        Binary::Greater => (">", false),
-        Binary::LessEqual => ("<=", false),
-        Binary::GreaterEqual => (">=", false),
-        Binary::Concatenate => {
-            return Some((format!("({} & {})", as_text(left), as_text(right)), Kind::Text));
-        }
-    };
-    if is_arithmetic || is_number(left.1) || is_number(right.1) {
-        let (left, right) = (number(left, text)?, number(right, text)?);
-        let kind = match (is_arithmetic, sign) {
-            (false, _) => Kind::Bool,
-            (true, "/") => Kind::Double,
-            _ if left.1 == Kind::Double || right.1 == Kind::Double => Kind::Double,
-            _ => Kind::Integer,
-        };
-        return Some((format!("({} {sign} {})", left.0, right.0), kind));
-    }
-    if left.1 == Kind::Bool || right.1 == Kind::Bool {
-        let equals = matches!(operator, Binary::Equal | Binary::NotEqual);
-        return equals.then(|| (format!("({} {sign} {})", truth(left), truth(right)), Kind::Bool));
-    }
-    // A missing property is equal only to null.
-    let raw = left.1 == Kind::Nullable || right.1 == Kind::Nullable;
-    if raw && !matches!(operator, Binary::Equal | Binary::NotEqual) {
-        return None;
-    }
-    let side = |operand: &Operand| if raw { operand.0.clone() } else { as_text(operand) };
-    Some((format!("({} {sign} {})", side(left), side(right)), Kind::Bool))
 }
