@@ -30,6 +30,7 @@ const WORDS: [&str; 7] =
     ["message", "description", "body", "subject", "command", "name-node", "name"];
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
+    let hosts = hosts(facts);
     for (element, text) in facts.texts() {
         if is_harmless(&text.text) {
             continue;
@@ -80,7 +81,8 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             out.push(of_two_schemes(span, name).fix(Fix::guess(title, span, "")));
             continue;
         }
-        if let Some((range, slip)) = problem(&plain.text).or_else(|| lost_slash(&plain.text, facts))
+        if let Some((range, slip)) =
+            problem(&plain.text).or_else(|| lost_slash(&plain.text, &hosts))
         {
             let span = plain.source(range);
             let found = finding(span, &plain.text, slip);
@@ -93,7 +95,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         }
     }
     in_plain_values(facts, out);
-    in_properties(facts, out);
+    in_properties(facts, &hosts, out);
 }
 
 /// Checks values of properties and paths without any sign but slashes, such as `hdfs//nn/data`, which are not among the
@@ -121,7 +123,7 @@ fn near_value<'f>(facts: &'f Facts<'_>, name: &str) -> Option<&'f str> {
 }
 
 /// Checks URIs in the values of properties.
-fn in_properties(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
+fn in_properties(facts: &Facts<'_>, hosts: &HashSet<&str>, out: &mut Vec<Diagnostic>) {
     let name_nodes = LazyCell::new(|| name_nodes(facts));
     for (source, entries) in facts.value_files() {
         let value_of = |name: &str| {
@@ -182,7 +184,7 @@ fn in_properties(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             }
             let is_blank = |slip: &Slip| matches!(slip, Slip::Blank);
             let slip = problem(raw.trim_end())
-                .or_else(|| lost_slash(raw, facts))
+                .or_else(|| lost_slash(raw, hosts))
                 .filter(|(_, slip)| is_blank(slip) || !is_node());
             if let Some((range, right)) = slip {
                 out.push(finding(place(range), raw, right).in_file(source.path.clone()));
@@ -499,18 +501,22 @@ fn problem(text: &str) -> Option<(std::ops::Range<usize>, Slip)> {
 }
 
 /// Finds a single slash before the name of a cluster, which properties write behind two: `hdfs:/nn/lib`.
-fn lost_slash(text: &str, facts: &Facts<'_>) -> Option<(std::ops::Range<usize>, Slip)> {
+fn lost_slash(text: &str, hosts: &HashSet<&str>) -> Option<(std::ops::Range<usize>, Slip)> {
     let all = text.strip_prefix("hdfs:")?;
     let rest = all.strip_prefix('/').unwrap_or(all);
     let host = rest.split('/').next().filter(|host| host.len() > 1)?;
-    let names_host = |value: &str| {
-        let other = value.trim().strip_prefix("hdfs://").and_then(|rest| rest.split('/').next());
-        other.is_some_and(|other| other.split(':').next() == Some(host))
+    hosts.contains(host).then(|| (0..text.len() - rest.len(), Slip::Slashes("hdfs://")))
+}
+
+/// Returns the hosts of all values that are written correctly.
+fn hosts<'f>(facts: &'f Facts<'_>) -> HashSet<&'f str> {
+    let host = |value: &'f str| {
+        let host = value.trim().strip_prefix("hdfs://").and_then(|rest| rest.split('/').next());
+        host.and_then(|host| host.split(':').next())
     };
-    let is_known =
-        facts.value_files().any(|(_, all)| all.iter().any(|entry| names_host(&entry.value)))
-            || facts.texts().iter().any(|(_, text)| names_host(&text.text));
-    is_known.then(|| (0..text.len() - rest.len(), Slip::Slashes("hdfs://")))
+    let of_files = facts.value_files().flat_map(|(_, all)| all).map(|entry| entry.value.as_str());
+    let of_texts = facts.texts().iter().map(|(_, text)| text.text.as_ref());
+    of_files.chain(of_texts).filter_map(host).collect()
 }
 
 /// Finds a blank between the slashes of a URI and its host.

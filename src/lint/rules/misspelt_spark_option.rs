@@ -3,12 +3,12 @@
 use super::malformed_property_value;
 use crate::diag::{Diagnostic, Fault, Fix, Group, Kind, Level, Safety, nearest, within};
 use crate::files::name_of;
-use crate::lint::facts::{Action, job_properties, masked};
-use crate::lint::reads::{Read, of_text};
+use crate::lint::facts::{Action, masked};
+use crate::lint::reads::{each_expression, of_text};
 use crate::lint::{Facts, Rule};
 use crate::source::Span;
-use crate::syntax::properties::Entry;
 use crate::syntax::xml::Decoded;
+use std::collections::BTreeMap;
 
 pub(super) static RULE: Rule = Rule {
     kind: Kind {
@@ -66,6 +66,7 @@ const OTHERS: [&str; 8] = [
 ];
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
+    let mut names = BTreeMap::new();
     for action in &facts.actions {
         match action.kind() {
             "spark" | "spark2" | "spark3" => {
@@ -74,7 +75,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 let plain = masked(&text.text);
                 let words = words_of(&plain, &Place::Text(&text));
                 behind(options(&words, true, out), &plain, out);
-                in_properties(facts, &text, out);
+                read_whole(&text, &mut names);
             }
             "shell" if submits(action) => {
                 let texts: Vec<Decoded<'_>> = action.texts(&["argument"]).collect();
@@ -91,56 +92,60 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             _ => {}
         }
     }
+    in_properties(facts, &names, out);
 }
 
 /// Reports the word that `spark-submit` treats as the application.
 fn behind(word: Option<&Word<'_>>, plain: &str, out: &mut Vec<Diagnostic>) {
     // Single quotes do not group words here; another rule reports them.
     let Some(word) = word.filter(|_| !plain.contains('\'')) else { return };
-    let message = format!(
-        "`{}` belongs to no option: `spark-submit` treats it as the application",
-        word.plain
-    );
+    // The value of a property may be confidential.
+    let written = match word.place {
+        Place::Text(_) => &format!("`{}`", word.plain),
+        Place::Value(..) => "this word",
+    };
+    let message =
+        format!("{written} belongs to no option: `spark-submit` treats it as the application");
     out.push(Diagnostic::new(&RULE.kind, word.span(word.plain.len()), message).likely());
 }
 
-/// Checks the options in the values of properties that `spark-opts` reads as whole words.
-fn in_properties(facts: &Facts<'_>, text: &Decoded<'_>, out: &mut Vec<Diagnostic>) {
+/// Adds the names of the properties that `spark-opts` reads as whole words, each with whether it is the last word.
+fn read_whole(text: &Decoded<'_>, names: &mut BTreeMap<String, bool>) {
     let mut reads = Vec::new();
     of_text(text, &mut reads);
     let all = text.text.as_ref();
-    let whole = |read: &Read| {
-        let is_end = |byte: Option<&u8>| byte.is_none_or(u8::is_ascii_whitespace);
-        crate::lint::reads::expressions(all).into_iter().any(|range| {
-            text.source(range.clone()) == read.expression
-                && is_end(all.as_bytes()[..range.start].last())
-                && is_end(all.as_bytes().get(range.end))
-        })
-    };
-    let names: Vec<String> =
-        reads.iter().filter(|read| whole(read)).map(|read| read.name.clone()).collect();
+    let is_end = |byte: Option<&u8>| byte.is_none_or(u8::is_ascii_whitespace);
+    for range in each_expression(all) {
+        let is_word =
+            is_end(all.as_bytes()[..range.start].last()) && is_end(all.as_bytes().get(range.end));
+        let span = text.source(range.clone());
+        let read = reads.iter().find(|read| read.expression == span).filter(|_| is_word);
+        if let Some(read) = read {
+            let is_last = all[range.end..].trim_end().is_empty();
+            *names.entry(read.name.clone()).or_insert(true) &= is_last;
+        }
+    }
+}
+
+/// Checks the options in the values of these properties.
+fn in_properties(facts: &Facts<'_>, names: &BTreeMap<String, bool>, out: &mut Vec<Diagnostic>) {
     if names.is_empty() {
         return;
     }
-    let of_jobs = job_properties(facts).iter().filter_map(|property| {
-        Some((property.file.clone()?, property.name.clone(), property.value_span))
-    });
-    let near = facts.near_files().iter().flat_map(|(source, entries)| {
-        let of = |entry: &Entry| (source.path.clone(), entry.name.clone(), entry.value_span);
-        entries.iter().map(of)
-    });
-    for (file, _, span) in of_jobs.chain(near).filter(|(_, name, _)| names.contains(name)) {
-        let Some(source) = facts.files.text(&file) else { continue };
-        let raw = source.slice(span);
-        // The value of one option needs no check, and characters may stand for others.
-        if !raw.trim_start().starts_with('-') || raw.contains(['\\', '&']) {
-            continue;
+    for (source, entries) in facts.value_files() {
+        for entry in entries {
+            let Some(is_last) = names.get(&entry.name) else { continue };
+            let raw = source.slice(entry.value_span);
+            // The value of one option needs no check, and characters may stand for others.
+            if !raw.trim_start().starts_with('-') || raw.contains(['\\', '&']) {
+                continue;
+            }
+            let plain = masked(raw);
+            let words = words_of(&plain, &Place::Value(raw, entry.value_span.start as usize));
+            let mut found = Vec::new();
+            behind(options(&words, *is_last, &mut found), &plain, &mut found);
+            out.extend(found.into_iter().map(|found| found.in_file(source.path.clone())));
         }
-        let plain = masked(raw);
-        let words = words_of(&plain, &Place::Value(raw, span.start as usize));
-        let mut found = Vec::new();
-        behind(options(&words, all.trim_end().ends_with('}'), &mut found), &plain, &mut found);
-        out.extend(found.into_iter().map(|found| found.in_file(file.clone())));
     }
 }
 
