@@ -129,6 +129,7 @@ mod retry_of_non_idempotent;
 mod retry_out_of_range;
 mod script_crlf;
 mod script_lint;
+mod script_of_another_action;
 mod script_parameter_missing;
 mod semantics_differ;
 mod server_feature_required;
@@ -171,6 +172,7 @@ mod unused_parameter;
 mod unused_property;
 mod user_name_in_defaults;
 mod user_override;
+mod value_of_another_name;
 mod variable_without_braces;
 mod wide_fork;
 mod world_writable;
@@ -248,6 +250,7 @@ pub(super) static ALL: &[&Rule] = &[
     &unused_parameter::RULE,
     &unused_property::RULE,
     &user_name_in_defaults::RULE,
+    &value_of_another_name::RULE,
     // Actions
     &absolute_local_path::RULE,
     &action_overwrites_input::RULE,
@@ -291,6 +294,7 @@ pub(super) static ALL: &[&Rule] = &[
     &retry_out_of_range::RULE,
     &script_crlf::RULE,
     &script_lint::RULE,
+    &script_of_another_action::RULE,
     &script_parameter_missing::RULE,
     &shell_env_var_malformed::RULE,
     &shell_exec_with_arguments::RULE,
