@@ -316,15 +316,19 @@ fn plain(name: &str) -> String {
 }
 
 fn weight(name: &str, other: &str, texts: [&str; 2]) -> usize {
-    let others = words(other);
-    let own = words(name).into_iter().filter(|word| !others.contains(word));
+    let (all, others) = (words(name), words(other));
+    let own = all.iter().filter(|word| !others.contains(word));
     let lower = texts.map(str::to_ascii_lowercase);
     let whole = name.to_ascii_lowercase();
     own.map(|word| {
+        // A singular is not met where its plural is.
+        let longer = || others.iter().filter(|o| !all.contains(o) && o.contains(word.as_str()));
         let met = |text: &String| {
-            text.matches(&word).count().saturating_sub(text.matches(&whole).count())
+            let other: usize = longer().map(|longer| text.matches(longer.as_str()).count()).sum();
+            let met = text.matches(word.as_str()).count();
+            met.saturating_sub(text.matches(&whole).count()).saturating_sub(other)
         };
-        let is_common = is_common(&word) || OF_NODES.contains(&word.as_str());
+        let is_common = is_common(word) || OF_NODES.contains(&word.as_str());
         let common = if is_common { 100 } else { 0 };
         common + lower.iter().map(met).sum::<usize>().min(50)
     })

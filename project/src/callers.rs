@@ -373,6 +373,10 @@ impl Project {
             paths.extend(ankus::files::join(ankus::files::folder_of(path), "config-default.xml"));
         }
         loaded.submission.starts = starts;
+        // The properties that its callers were started with.
+        let above = loaded.submission.callers.iter().flat_map(|caller| caller.by.split(", "));
+        let above: Vec<String> = above.filter(|path| is_file(path)).map(str::to_owned).collect();
+        paths.extend(above);
         paths.extend(loaded.submission.near.properties.iter().cloned());
         add_texts(loaded, paths, looks);
         add_named(&index, loaded, looks);

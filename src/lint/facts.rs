@@ -425,7 +425,7 @@ impl<'a> Facts<'a> {
 
     /// Returns the parsed `.properties` files that its callers are started with: a coordinator passes on the properties
     /// that it gets.
-    fn calling_files(&self) -> &[(&'a Arc<Source>, Vec<Entry>)] {
+    pub(super) fn calling_files(&self) -> &[(&'a Arc<Source>, Vec<Entry>)] {
         self.known.calling_files.get_or_init(|| {
             let is_own =
                 |path: &str| self.property_files().iter().any(|(source, _)| source.path == path);

@@ -37,11 +37,12 @@ const OWN: [&str; 22] = [
     "to",
 ];
 
-/// Markers by which rules find words in any text: addresses, function calls, comments addressed to ankus, and template
-/// syntax.
-const SIGNS: [&str; 16] = [
-    "://", "wf:", "coord:", "hadoop:", "fs:", "hcat:", "ankus", "{{", "}}", "<%", "%>", "[#",
-    "#if", "#set", "#foreach", "\r",
+/// Markers by which rules find words in any text: addresses, function calls, names of scripts, comments addressed to
+/// ankus, and template syntax.
+const SIGNS: [&str; 26] = [
+    ".bash", ".hive", ".hql", ".jar", ".pig", ".pl", ".py", ".q", ".sh", ".sql", "://", "wf:",
+    "coord:", "hadoop:", "fs:", "hcat:", "ankus", "{{", "}}", "<%", "%>", "[#", "#if", "#set",
+    "#foreach", "\r",
 ];
 
 /// The facts about the definition that this depends on.

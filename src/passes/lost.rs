@@ -143,15 +143,24 @@ fn is_of_series(workflow: &Workflow, name: &str, own: &str) -> bool {
     wanted.contains('#') && series(own) != wanted && workflow.nodes.iter().any(|n| is_another(&n))
 }
 
-/// Whether a name and that of a node differ in the case of their first letter, and all other nodes begin like the name.
+/// Whether a name and that of a node differ in the case of their first letter, and all other nodes begin like the name:
+/// if the node ends the job, all others that do, or else all of several.
 fn is_odd_in_case(workflow: &Workflow, name: &str, own: &str) -> bool {
     let is_upper = |text: &str| text.starts_with(char::is_uppercase);
-    let others = || workflow.nodes.iter().filter(|node| node.shape != Shape::Start);
-    let others = || others().map(|node| &*node.name.text).filter(|other| *other != own);
-    name.eq_ignore_ascii_case(own)
-        && is_upper(name) != is_upper(own)
-        && others().nth(1).is_some()
-        && others().all(|other| is_upper(other) == is_upper(name))
+    let is_end = |node: &Node| matches!(node.shape, Shape::End | Shape::Kill);
+    let ends = workflow.nodes.iter().any(|node| &*node.name.text == own && is_end(node));
+    let others = workflow.nodes.iter().filter(|node| node.shape != Shape::Start);
+    let (mut alike, mut unlike) = (0, 0);
+    let (mut ends_alike, mut ends_unlike) = (0, 0);
+    for node in others.filter(|node| &*node.name.text != own) {
+        let is_alike = is_upper(&node.name.text) == is_upper(name);
+        *(if is_alike { &mut alike } else { &mut unlike }) += 1;
+        if is_end(node) {
+            *(if is_alike { &mut ends_alike } else { &mut ends_unlike }) += 1;
+        }
+    }
+    let are_alike = unlike == 0 && alike > 1 || ends && ends_unlike == 0 && ends_alike > 0;
+    name.eq_ignore_ascii_case(own) && is_upper(name) != is_upper(own) && are_alike
 }
 
 /// Number of expressions that refer to a node by this name.

@@ -74,6 +74,11 @@ fn a_name_in_another_case_than_all_others_is_the_slip() {
         told(&[("workflow.xml", &workflow(&chain).replace("end name='end'", "end name='End'"))]),
         "workflow.xml:9:12: error: there is no node `end`, to which a transition leads; `End` looks like a misspelling of it [unresolved-transition]\n"
     );
+    // The other nodes at which a job ends decide first.
+    let named =
+        workflow(&chain.replace("clean", "Clean")).replace("end name='end'", "end name='End'");
+    let found = told(&[("workflow.xml", &named)]);
+    assert!(found.starts_with("workflow.xml:9:12: error: there is no node `end`"), "{found}");
 }
 
 const DECLARING: &str = "<workflow-app name='w' xmlns='uri:oozie:workflow:0.5'>
@@ -194,5 +199,109 @@ fn a_capital_inside_a_word_is_the_slip() {
     assert_eq!(
         files("firstDataSet"),
         "w/job.properties:2:1: warning: nothing reads `firstDataSet`, and nothing sets `firstDataset` [undefined-variable]\n"
+    );
+}
+
+/// Actions and their scripts have the same numbers.
+#[test]
+fn a_numbered_action_runs_its_own_script() {
+    let action = |number: usize, script: &str| {
+        let next = match number {
+            3 => "end".to_owned(),
+            _ => format!("pig{}", number + 1),
+        };
+        format!("<action name='pig{number}'><pig><job-tracker>${{rm}}</job-tracker><name-node>${{nn}}</name-node>
+<script>{script}</script></pig><ok to='{next}'/><error to='bad'/></action>\n")
+    };
+    let files = |scripts: [&str; 3]| {
+        let nodes: Vec<String> =
+            scripts.iter().enumerate().map(|(at, script)| action(at + 1, script)).collect();
+        let flow = workflow(&nodes.concat()).replace("'load'", "'pig1'");
+        told(&[
+            ("workflow.xml", &flow),
+            ("p1.pig", "a = load 'a';\n"),
+            ("p2.pig", "b = load 'b';\n"),
+            ("p3.pig", "c = load 'c';\n"),
+        ])
+    };
+    assert_eq!(files(["p1.pig", "p2.pig", "p3.pig"]), "");
+    assert_eq!(
+        files(["p1.pig", "p2.pig", "p2.pig"]),
+        "workflow.xml:8:9: warning: `pig3` runs `p2.pig`, as `pig2` does [script-of-another-action]\n"
+    );
+    // Two of three may be meant so.
+    assert_eq!(files(["p1.pig", "p1.pig", "p1.pig"]), "");
+}
+
+/// A copied property of a coordinator, whose value was not changed.
+#[test]
+fn a_copied_property_has_the_value_of_another() {
+    let flow = workflow(&action("load", "end").replace(
+        "hdfs://nn/load",
+        "hdfs://nn/${inFolder}/${outFolder}/${table}/${runMonth}/${runDay}",
+    ));
+    let daily = "<coordinator-app name='c' frequency='${coord:days(1)}' start='2026-01-01T00:00Z' end='2027-01-01T00:00Z'
+timezone='UTC' xmlns='uri:oozie:coordinator:0.4'><controls><timeout>60</timeout><concurrency>1</concurrency></controls>
+<action><workflow><app-path>/apps/w</app-path><configuration>
+<property><name>inFolder</name><value>${inFolder}</value></property>
+<property><name>outFolder</name><value>${outFolder}</value></property>
+<property><name>table</name><value>${table}</value></property>
+<property><name>runMonth</name><value>${coord:formatTime(coord:nominalTime(), 'MM')}</value></property>
+<property><name>runDay</name><value>${coord:formatTime(coord:nominalTime(), 'dd')}</value></property>
+</configuration></workflow></action></coordinator-app>";
+    let given = "oozie.coord.application.path=/apps/w\ninFolder=in\noutFolder=out\ntable=sales\n";
+    let files = |coordinator: &str, flow: &str| {
+        told(&[
+            ("w/job.properties", given),
+            ("w/coordinator.xml", coordinator),
+            ("w/workflow.xml", flow),
+        ])
+    };
+    assert_eq!(files(daily, &flow), "");
+    assert_eq!(
+        files(&daily.replace("${outFolder}", "${inFolder}"), &flow),
+        "w/coordinator.xml:5:40: warning: `outFolder` is given the value of `inFolder`, not its own [value-of-another-name]\n"
+    );
+    assert_eq!(
+        files(&daily.replace("'dd'", "'MM'"), &flow),
+        "w/coordinator.xml:8:78: warning: `runDay` is given the month, not the day: `MM` [value-of-another-name]\n"
+    );
+    assert_eq!(
+        files(daily, &flow.replace("${runMonth}/${runDay}", "month=${runDay}/x${runMonth}")),
+        "w/workflow.xml:3:90: warning: `month` is given `runDay`, not `runMonth` [value-of-another-name]\n"
+    );
+    // A combined value, and names that contain other words.
+    for path in ["month=${runDay}-${runMonth}", "holiday=${runMonth}/${runDay}"] {
+        assert_eq!(files(daily, &flow.replace("${runMonth}/${runDay}", path)), "");
+    }
+}
+
+/// The file that a workflow runs is named in the properties of its coordinator.
+#[test]
+fn a_path_in_properties_of_a_coordinator_is_told_of_there() {
+    let flow = "<workflow-app name='w' xmlns='uri:oozie:workflow:0.5'>\n<start to='load'/><action name='load'><pig>
+<job-tracker>${rm}</job-tracker><name-node>${nn}</name-node>\n<script>${loadScript}</script></pig><ok to='end'/><error to='bad'/></action>
+<kill name='bad'><message>bad</message></kill><end name='end'/></workflow-app>";
+    let daily = "<coordinator-app name='c' frequency='${coord:days(1)}' start='2026-01-01T00:00Z' end='2027-01-01T00:00Z'
+timezone='UTC' xmlns='uri:oozie:coordinator:0.4'><controls><timeout>60</timeout><concurrency>1</concurrency></controls>
+<action><workflow><app-path>${nn}/apps/load</app-path></workflow></action></coordinator-app>";
+    let given = |key: &str, path: &str, script: &str| {
+        format!(
+            "nn=hdfs://nn:8020\nrm=rm:8032\noozie.use.system.libpath=true\noozie.{key}.application.path=${{nn}}/apps{path}\nloadScript=${{nn}}/apps/load/{script}\n"
+        )
+    };
+    let files = |script: &str| {
+        told(&[
+            ("job.properties", &given("coord", "", script)),
+            ("coordinator.xml", daily),
+            ("load/job.properties", &given("wf", "/load", "load_sales.pig")),
+            ("load/workflow.xml", flow),
+            ("load/load_sales.pig", "a = load 'in';\n"),
+        ])
+    };
+    assert_eq!(files("load_sales.pig"), "");
+    assert_eq!(
+        files("load_slaes.pig"),
+        "job.properties:5:12: warning: the application has no file `load_slaes.pig` [missing-application-file]\n"
     );
 }

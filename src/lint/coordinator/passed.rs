@@ -412,8 +412,10 @@ impl<'p> Passing<'p> {
         let is_slip = text.len() > 4
             && within(text, near, if text.len() < 8 { 1 } else { 2 }).is_some()
             && letters(text) != letters(near)
-            && slips::differ_in_a_word(text, near)
-            && slips::is_slip(text, near, [self.own_text(), &self.workflow.text]);
+            && (slips::lacks_capitals(text, near)
+                || slips::breaks_words(text, near)
+                || slips::differ_in_a_word(text, near)
+                    && slips::is_slip(text, near, [self.own_text(), &self.workflow.text]));
         is_slip.then_some(near)
     }
 }

@@ -749,7 +749,7 @@ fn open_finding(
             let names_it = |entry: &&Entry| {
                 name == Some(entry.name.as_str()) && entry.value.trim().ends_with(wanted)
             };
-            let files = facts.property_files().iter();
+            let files = facts.property_files().iter().chain(facts.calling_files());
             let mut places = files.filter_map(|(source, entries)| {
                 Some((source.path.clone(), entries.iter().find(names_it)?.value_span))
             });

@@ -173,8 +173,11 @@ fn folders(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             let with_it = facts.files.texts().filter(|source| has_name(&source.text, name));
             with_it.count()
         };
-        let is_rarer =
-            || times(meant) >= OFTEN || elsewhere(part.name) == 1 && elsewhere(meant) > OFTEN;
+        let is_rarer = || {
+            times(meant) >= OFTEN
+                || elsewhere(part.name) == 1 && elsewhere(meant) > OFTEN
+                || is_in_tree(facts, meant)
+        };
         if !is_rarer() || is_in_tree(facts, part.name) {
             continue;
         }
@@ -289,7 +292,8 @@ fn done_flags(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     for flag in all.filter(|element| element.name() == "done-flag") {
         let text = flag.text().trimmed();
         // A name that differs in more than a slip is another file.
-        let near = text.text != DONE && within(&text.text, DONE, 2).is_some();
+        let near = text.text != DONE
+            && (within(&text.text, DONE, 2).is_some() || text.text.eq_ignore_ascii_case(DONE));
         if near && !text.text.contains('/') {
             let message = format!(
                 "`{}` looks like a misspelling of `{DONE}`, which Hadoop jobs write",

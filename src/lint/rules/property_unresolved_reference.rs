@@ -102,7 +102,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 // If several places agree, their spelling is right.
                 let has_slip = |key: &str, name: &str, places: usize| {
                     let texts = [&*source.text, facts.tree.text()];
-                    is_slip(key, name, texts) || places > 1 && !is_slip(name, key, texts)
+                    is_slip(key, name, texts) || places > 1 && !is_slip(name, key, ["", ""])
                 };
                 let is_unread = |key: &&Entry| {
                     !source.text.contains(&format!("${{{}}}", key.name))
