@@ -16,7 +16,7 @@ use ankus::syntax::properties::{self, Origin, Submission};
 use ankus::syntax::xml::{self, Element};
 use foldhash::{HashSet, HashSetExt};
 use rayon::prelude::*;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -316,7 +316,11 @@ impl Project {
         let is_compared = near.is_some() || index.has_scripts_apart();
         let text = if is_compared { loaded.source.text.as_str() } else { "" };
         let words = || dotted(text).filter(|word| is_script(word));
-        let named = words().filter_map(|word| near?.get(word)).flatten();
+        // Properties name scripts, too.
+        let given = loaded.submission.callers.iter().flat_map(|caller| caller.values.values());
+        let given = given.map(|value| name_of(value.trim())).filter(|name| is_script(name));
+        let all: BTreeSet<&str> = words().chain(given).collect();
+        let named = all.into_iter().filter_map(|word| near?.get(word)).flatten();
         let alike = index.scripts_called_nearly(&own, words());
         loaded.submission.keeps_scripts = index.keeps_scripts(&own);
         loaded.submission.misses_one_script = index.misses_one_script(&own);

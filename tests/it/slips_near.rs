@@ -305,3 +305,55 @@ timezone='UTC' xmlns='uri:oozie:coordinator:0.4'><controls><timeout>60</timeout>
         "job.properties:5:12: warning: the application has no file `load_slaes.pig` [missing-application-file]\n"
     );
 }
+
+/// Scripts that only properties name may be elsewhere in the repository.
+#[test]
+fn a_slip_in_the_name_of_one_script_is_not_told_of_another() {
+    let pig = |script: &str, name: &str, ok: &str| {
+        format!(
+            "<action name='{name}'><pig><job-tracker>rm</job-tracker><name-node>hdfs://nn</name-node>\n<script>${{{script}}}</script></pig><ok to='{ok}'/><error to='bad'/></action>\n"
+        )
+    };
+    let nodes = [pig("first", "load", "sum"), pig("second", "sum", "end")].concat();
+    let coordinator = "<coordinator-app name='c' frequency='${coord:days(1)}' start='2026-01-01T00:00Z' end='2027-01-01T00:00Z' timezone='UTC' xmlns='uri:oozie:coordinator:0.4'>\n<action><workflow><app-path>hdfs://nn/apps/load/workflow.xml</app-path></workflow></action></coordinator-app>";
+    let properties = |at: &str, file: &str, second: &str| {
+        format!(
+            "oozie.use.system.libpath=true\n{at}=hdfs://nn/apps/load/{file}\nfirst=hdfs://nn/apps/load/scripts/by_kind.pig\nsecond=hdfs://nn/apps/load/scripts/{second}\n"
+        )
+    };
+    let tree = |second: &str| {
+        let own = properties("oozie.wf.application.path", "workflow.xml", second);
+        told(&[
+            ("app/workflow.xml", &workflow(&nodes)),
+            ("app/coordinator.xml", coordinator),
+            ("app/job.properties", &own),
+            (
+                "app/coord.properties",
+                &properties("oozie.coord.application.path", "coordinator.xml", "marks.pig"),
+            ),
+            ("scripts/by_kind.pig", "a = load 'x';"),
+            ("scripts/marks.pig", "a = load 'x';"),
+        ])
+    };
+    assert_eq!(tree("marks.pig"), "");
+    assert!(!tree("mark.pig").contains("by_kind"), "{}", tree("mark.pig"));
+}
+
+/// A frequency that a property leaves open is not refused for certain.
+#[test]
+fn an_open_frequency_is_not_an_error() {
+    let coordinator = "<coordinator-app name='c' frequency='${freq}' start='2026-01-01T00:00Z' end='2027-01-01T00:00Z' timezone='UTC' xmlns='uri:oozie:coordinator:0.4'>\n<action><workflow><app-path>hdfs://nn/apps/load</app-path></workflow></action></coordinator-app>";
+    let with = |value: &str| {
+        told(&[
+            ("coordinator.xml", coordinator),
+            (
+                "job.properties",
+                &format!("oozie.coord.application.path=hdfs://nn/apps/load\nfreq={value}\n"),
+            ),
+        ])
+    };
+    assert!(with("often").contains("cron-unparsable"), "{}", with("often"));
+    let open = with("${frequency}");
+    assert!(!open.contains("error"), "{open}");
+    assert!(open.contains("nothing defines `frequency`"), "{open}");
+}

@@ -153,6 +153,12 @@ fn at_value(
             }
         }
     };
+    // The values of missing properties are unknown.
+    let is_open = value.contains("${") && place.is_some_and(|place| place.known().is_none());
+    let found = match refused.code == Some("E1003") && is_open {
+        true => found.depends_on("the values of the properties in it"),
+        false => found,
+    };
     let has_code = refused.code.is_none_or(|code| found.kind.oozie.contains(&code));
     debug_assert!(has_code, "{refused:?} explained as {}", found.kind.name);
     Some(found)

@@ -117,7 +117,11 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             let first: &mut Diagnostic = &mut out[*first];
             if first.notes.len() < MOST_NOTES {
                 let place = file.text.source(0..file.written().len());
-                *first = first.clone().note(place, "and it is named here");
+                // The finding may be in a properties file.
+                *first = match first.file {
+                    Some(_) => first.clone().note_in(facts.path, place, "and it is named here"),
+                    None => first.clone().note(place, "and it is named here"),
+                };
             }
         } else if let Some(found) = application.missing(file) {
             told.insert(&file.path, out.len());
