@@ -126,7 +126,7 @@ fn parameters_that_nothing_sets_are_reported() {
     for (target, remedy) in [
         ("airflow", "`PARAMS` of the DAG"),
         ("argo", "`arguments` of the template"),
-        ("databricks", "an empty text"),
+        ("databricks", "an empty string"),
     ] {
         let report = |end: &str| folder.path().join(format!("report.{end}"));
         let [json, markdown, html] = ["json", "md", "html"].map(report);
