@@ -48,7 +48,12 @@ fn parts_of_times(
     out: &mut Vec<Diagnostic>,
 ) {
     let whole = &*text.text;
-    for (at, _) in whole.match_indices("=${") {
+    for (dollar, _) in whole.match_indices('$') {
+        let Some(before) = whole[..dollar].strip_suffix('=') else { continue };
+        let at = before.len();
+        if !whole[dollar..].starts_with("${") {
+            continue;
+        }
         let is_letter = |c: char| c.is_ascii_alphanumeric() || c == '_';
         let name = &whole[whole[..at].trim_end_matches(is_letter).len()..at];
         let rest = &whole[at + 3..];
@@ -60,9 +65,8 @@ fn parts_of_times(
         if !is_whole || TIMES.contains(&variable) {
             continue;
         }
-        let Some(((wanted, _), (given, place))) = part_of(name).zip(part_of(variable)) else {
-            continue;
-        };
+        let Some((wanted, _)) = part_of(name) else { continue };
+        let Some((given, place)) = part_of(variable) else { continue };
         let meant = with_part(variable, place, PARTS[given].0, PARTS[wanted].0);
         let is_known = || read.contains(meant.as_str()) || is_given(facts, &meant);
         if wanted == given || !is_known() {
@@ -80,8 +84,8 @@ fn formats(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     for block in facts.configurations() {
         let all = facts.block(*block).iter().filter_map(|property| {
             let value = property.value.as_ref()?;
-            let (part, _) = part_of(&property.name.text)?;
             let (before, pattern) = format_of(&value.text)?;
+            let (part, _) = part_of(&property.name.text)?;
             Some((property, value, part, before, pattern))
         });
         let all: Vec<_> = all.collect();
