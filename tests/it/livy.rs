@@ -303,7 +303,7 @@ fn what_livy_cannot_take_is_refused_with_the_setting() {
         (
             STAGING,
             "<spark-opts>--properties-file p</spark-opts>",
-            "no place for the option `--properties-file`",
+            "does not support the option `--properties-file`",
         ),
         (
             STAGING,
@@ -325,7 +325,7 @@ fn what_livy_cannot_take_is_refused_with_the_setting() {
     livy.start(folder.path(), STAGING);
     spark(folder.path(), "");
     let output = done(run(folder.path()));
-    assert!(text(&output).contains("Livy 0.7 or a later one is needed"), "{}", text(&output));
+    assert!(text(&output).contains("Livy 0.7 or later is needed"), "{}", text(&output));
     assert_eq!(livy.count("DELETE /batches/0"), 1);
     let own = fs::read_to_string(folder.path().join("own.toml")).expect("settings");
     for (settings, words) in [
