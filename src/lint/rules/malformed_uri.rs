@@ -311,7 +311,7 @@ fn jdbc(text: &str) -> Option<std::ops::Range<usize>> {
     }
     DRIVERS.iter().find_map(|driver| {
         let end = text.find(driver)?;
-        let start = text[..end].rfind(|c: char| !c.is_ascii_alphanumeric()).map_or(0, |at| at + 1);
+        let start = text[..end].trim_end_matches(|c: char| c.is_ascii_alphanumeric()).len();
         let word = &text[start..end];
         let is_slip = word != "jdbc" && word.len() > 2 && within(word, "jdbc", 1).is_some();
         (is_slip && !word.eq_ignore_ascii_case("jdbc")).then_some(start..end)
@@ -550,4 +550,18 @@ fn of_database(text: &str) -> Option<(std::ops::Range<usize>, Slip)> {
         }
     }
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::jdbc;
+
+    #[test]
+    fn a_slip_in_jdbc_is_found_behind_any_letter() {
+        assert_eq!(jdbc("jdb:mysql://db/x"), Some(0..3));
+        assert_eq!(jdbc("é jdb:mysql://db/x"), Some(3..6));
+        assert_eq!(jdbc("éjdb:mysql://db/x"), Some(2..5));
+        assert_eq!(jdbc("jdb\u{202e}:hive2://db/x"), None);
+        assert_eq!(jdbc("jdbc:mysql://db/x"), None);
+    }
 }
