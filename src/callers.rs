@@ -312,26 +312,44 @@ impl Gathering {
         self.give_near(&mut index);
         let mut followed = Followed::new(&self.roots, &self.definitions, &self.starters);
         followed.is_one = self.is_one;
+        self.sort_files(&followed, &mut index);
+        self.count_missing(&followed, &mut index);
+        self.follow(&followed, &mut index);
+        for (target, callers) in &mut index.callers {
+            callers.sort();
+            callers.dedup();
+            for (at, caller) in callers.iter().enumerate() {
+                let started = index.started.entry(caller.path.clone()).or_default();
+                started.push((target.clone(), at));
+            }
+        }
+        index.started.values_mut().for_each(|started| started.sort());
+        index
+    }
+
+    /// Assigns scripts and sources to the top folders that they belong to.
+    fn sort_files(&self, followed: &Followed<'_>, index: &mut Index) {
         // If some definition is above all top folders, every script belongs to its folder as well.
         let above = self.definitions.iter().any(|path| top(path, followed.common).is_none());
         let tops: HashSet<&str> =
-            self.definitions.iter().filter_map(|path| top(path, common)).collect();
+            self.definitions.iter().filter_map(|path| top(path, index.common)).collect();
         for script in &self.scripts {
-            let top = top(script, followed.common);
-            if top.is_some_and(|top| !tops.contains(top)) {
-                let apart = index.scripts.entry(APART.to_owned()).or_default();
-                apart.entry(name_of(script).to_owned()).or_default().insert(script.clone());
-            }
-            for top in [top, Some("").filter(|_| above && top.is_some())].into_iter().flatten() {
+            let mut add = |top: &str| {
                 let of_name = index.scripts.entry(top.to_owned()).or_default();
                 of_name.entry(name_of(script).to_owned()).or_default().insert(script.clone());
-            }
-            if top.is_none() {
-                // What is above all top folders belongs to each of them.
-                for top in tops.iter().copied().chain([""]) {
-                    let of_name = index.scripts.entry(top.to_owned()).or_default();
-                    of_name.entry(name_of(script).to_owned()).or_default().insert(script.clone());
+            };
+            match top(script, followed.common) {
+                Some(top) => {
+                    if !tops.contains(top) {
+                        add(APART);
+                    }
+                    add(top);
+                    if above {
+                        add("");
+                    }
                 }
+                // What is above all top folders belongs to each of them.
+                None => tops.iter().copied().chain([""]).for_each(add),
             }
         }
         for source in &self.sources {
@@ -342,6 +360,10 @@ impl Gathering {
                 index.sources.entry(top.to_owned()).or_default().add(source);
             }
         }
+    }
+
+    /// Records which top folders hold the scripts that their definitions name, and which lack a single one.
+    fn count_missing(&self, followed: &Followed<'_>, index: &mut Index) {
         let there: HashSet<&str> = self.scripts.iter().map(String::as_str).collect();
         let mut counts: HashMap<&str, (usize, usize)> = HashMap::new();
         for (path, script) in &self.named {
@@ -356,6 +378,10 @@ impl Gathering {
         index.keeping = kept.map(|(top, _)| (*top).to_owned()).collect();
         let all_but_one = counts.iter().filter(|(_, (_, missing))| *missing == 1);
         index.missing_one = all_but_one.map(|(top, _)| (*top).to_owned()).collect();
+    }
+
+    /// Follows all calls, from those that nothing starts to what they start.
+    fn follow(&self, followed: &Followed<'_>, index: &mut Index) {
         let of_path: HashMap<&str, usize> =
             self.starters.iter().enumerate().map(|(at, s)| (s.path.as_str(), at)).collect();
         let (mut followed_so_far, mut merged) = (0, 0);
@@ -374,67 +400,69 @@ impl Gathering {
                     }
                     followed_so_far += 1;
                     let caller = started(starter, call, context.as_ref(), &mut merged);
-                    // The caller computes the path, from its own properties.
-                    let given = context.as_ref().map_or(&caller.values, |context| &context.values);
-                    let given = Arc::clone(given);
-                    let target = followed.to(&starter.path, call, &given);
-                    // No definition starts itself.
-                    let target = target.filter(|target| *target != starter.path);
-                    // A bundle cannot start a workflow, so nothing is passed to one that it names by mistake.
-                    let is_a = |path: &str| self.others.get(path).copied().unwrap_or(NAMES[0]);
-                    let wrong = starter.kind != Kind::Properties
-                        && target.is_some_and(|target| is_a(target) != call.name);
-                    if wrong {
+                    let target =
+                        self.resolve(followed, starter, call, (context.as_ref(), &caller), index);
+                    let Some(target) = target else { continue };
+                    let known = index.callers.entry(target.to_owned()).or_default();
+                    if known.len() >= MOST_CALLERS || known.contains(&caller) {
                         continue;
                     }
-                    let known = index.lost.get(&starter.path).map_or(0, Vec::len);
-                    let lost = match target {
-                        _ if known >= MOST_CALLERS => None,
-                        Some(target) => followed.misled(starter, call, &given, target),
-                        None => {
-                            let is_root = context.as_ref().is_some_and(|c| c.is_properties);
-                            followed.lost(starter, call, &given, is_root)
-                        }
-                    };
-                    let lost = lost
-                        .or_else(|| followed.slipped(starter, call, &given))
-                        .or_else(|| match target {
-                            None => followed.mistyped(starter, call, &given),
-                            Some(_) => None,
-                        })
-                        .filter(|_| known < MOST_CALLERS);
-                    if let Some(lost) = lost {
-                        let known = index.lost.entry(starter.path.clone()).or_default();
-                        if !known.contains(&lost) {
-                            known.push(lost);
-                        }
-                    }
-                    if target.is_none() && starter.kind == Kind::Workflow {
-                        index.astray = true;
-                    }
-                    if let Some(target) = target {
-                        let known = index.callers.entry(target.to_owned()).or_default();
-                        if known.len() >= MOST_CALLERS || known.contains(&caller) {
-                            continue;
-                        }
-                        known.push(caller.clone());
-                        if let Some(next) = of_path.get(target).filter(|_| depth < DEPTH) {
-                            todo.push((*next, Some(caller.clone()), depth + 1));
-                        }
+                    known.push(caller.clone());
+                    if let Some(next) = of_path.get(target).filter(|_| depth < DEPTH) {
+                        todo.push((*next, Some(caller), depth + 1));
                     }
                 }
             }
         }
-        for (target, callers) in &mut index.callers {
-            callers.sort();
-            callers.dedup();
-            for (at, caller) in callers.iter().enumerate() {
-                let started = index.started.entry(caller.path.clone()).or_default();
-                started.push((target.clone(), at));
+    }
+
+    /// The definition that a call starts, if it can start it. A call that is probably misspelled is recorded.
+    fn resolve<'d>(
+        &self,
+        followed: &Followed<'d>,
+        starter: &Starter,
+        call: &Call,
+        (context, caller): (Option<&Caller>, &Caller),
+        index: &mut Index,
+    ) -> Option<&'d str> {
+        // The caller computes the path, from its own properties.
+        let given = context.map_or(&caller.values, |context| &context.values);
+        let target = followed.to(&starter.path, call, given);
+        // No definition starts itself.
+        let target = target.filter(|target| *target != starter.path);
+        // A bundle cannot start a workflow, so nothing is passed to one that it names by mistake.
+        let is_a = |path: &str| self.others.get(path).copied().unwrap_or(NAMES[0]);
+        if starter.kind != Kind::Properties
+            && target.is_some_and(|target| is_a(target) != call.name)
+        {
+            return None;
+        }
+        let known = index.lost.get(&starter.path).map_or(0, Vec::len);
+        let lost = match target {
+            _ if known >= MOST_CALLERS => None,
+            Some(target) => followed.misled(starter, call, given, target),
+            None => {
+                let is_root = context.is_some_and(|c| c.is_properties);
+                followed.lost(starter, call, given, is_root)
+            }
+        };
+        let lost = lost
+            .or_else(|| followed.slipped(starter, call, given))
+            .or_else(|| match target {
+                None => followed.mistyped(starter, call, given),
+                Some(_) => None,
+            })
+            .filter(|_| known < MOST_CALLERS);
+        if let Some(lost) = lost {
+            let known = index.lost.entry(starter.path.clone()).or_default();
+            if !known.contains(&lost) {
+                known.push(lost);
             }
         }
-        index.started.values_mut().for_each(|started| started.sort());
-        index
+        if target.is_none() && starter.kind == Kind::Workflow {
+            index.astray = true;
+        }
+        target
     }
 }
 
