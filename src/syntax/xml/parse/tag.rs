@@ -2,6 +2,16 @@
 
 use super::*;
 
+/// How far reading an attribute got.
+enum Read {
+    /// To the offset given.
+    To(usize),
+    /// To the offset given, with a value that lacks its closing quote.
+    Unclosed(usize),
+    /// To the end of the tag, which the unclosed value contains.
+    Closed { empty: bool, end: usize },
+}
+
 impl<'a> Parser<'a> {
     /// Parses name and attributes of the tag at `start`; it ends before `limit` if a raw `<` indicates that it should.
     pub(super) fn tag(&mut self, start: usize, name_end: usize, limit: usize) -> Tag {
@@ -11,20 +21,7 @@ impl<'a> Parser<'a> {
             let first_attribute = self.tree.attributes.len();
             return Tag { name, first_attribute, empty: false, end: limit };
         }
-        // The first `<` inside that could begin markup shows that the tag before it was never closed.
-        let mut stop = limit;
-        let mut at = name_end;
-        while let Some(found) = memchr(b'<', &bytes[at..limit]) {
-            let less = at + found;
-            if bytes
-                .get(less + 1)
-                .is_some_and(|next| is_name_start(*next) || matches!(next, b'/' | b'!' | b'?'))
-            {
-                stop = less;
-                break;
-            }
-            at = less + 1;
-        }
+        let stop = self.next_markup(name_end, limit).unwrap_or(limit);
         let cut = stop != limit || bytes[limit - 1] != b'>';
         let content_end = if cut {
             stop
@@ -54,122 +51,17 @@ impl<'a> Parser<'a> {
                 tag.end = at + if byte == b'/' { 2 } else { 1 };
                 return tag;
             }
-            let name_length =
-                bytes[at..content_end].iter().take_while(|byte| is_name_byte(**byte)).count();
-            if name_length == 0 {
-                let length = self.text[at..].chars().next().map_or(1, char::len_utf8);
-                let stray = Span::new(at, at + length);
-                self.faulty(Fault::Stray, stray, "this belongs to no attribute");
-                at += length;
-                // One finding per run of invalid characters.
-                while at < content_end
-                    && !bytes[at].is_ascii_whitespace()
-                    && !is_name_byte(bytes[at])
-                    && !bytes[at..].starts_with(b"/>")
-                    && bytes[at] != b'>'
-                {
-                    at += 1;
-                }
-                continue;
-            }
-            let name_span = Span::new(at, at + name_length);
-            at += name_length;
-            let mut equals = at;
-            while equals < content_end && bytes[equals].is_ascii_whitespace() {
-                equals += 1;
-            }
-            if equals >= content_end || bytes[equals] != b'=' {
-                let finding = format!("attribute `{}` has no value", &self.text[name_span.range()]);
-                self.faulty(Fault::NoValue, name_span, finding);
-                self.tree.attributes.push(Attribute {
-                    name_span,
-                    value_span: Span::at(at),
-                    quoted: false,
-                });
-                continue;
-            }
-            at = equals + 1;
-            while at < content_end && bytes[at].is_ascii_whitespace() {
-                at += 1;
-            }
-            let quote = bytes
-                .get(at)
-                .copied()
-                .filter(|byte| at < content_end && matches!(byte, b'"' | b'\''));
-            let Some(quote) = quote else {
-                let run = &bytes[at.min(content_end)..content_end];
-                let length = run
-                    .iter()
-                    .take_while(|b| !b.is_ascii_whitespace() && !matches!(b, b'>' | b'"' | b'\''))
-                    .count();
-                let mut value_end = at + length;
-                if bytes[at..value_end].ends_with(b"/") && bytes.get(value_end) == Some(&b'>') {
-                    value_end -= 1;
-                }
-                let value_span = Span::new(at.min(content_end), value_end.max(at.min(content_end)));
-                let message =
-                    format!("the value of `{}` needs quotes", &self.text[name_span.range()]);
-                let value = &self.text[value_span.range()];
-                let fix = Fix::safe("Add the quotes", value_span, format!("\"{value}\""));
-                let place = if value.is_empty() { name_span } else { value_span };
-                let finding = Diagnostic::new(&NOT_WELL_FORMED, place, message);
-                let finding = finding.of(Fault::Unquoted);
-                // If there is a quote in the middle of the value, there is no plausible fix.
-                let goes_on = matches!(bytes.get(value_end), Some(b'"' | b'\''));
-                self.report(if value.is_empty() || goes_on { finding } else { finding.fix(fix) });
-                self.tree.attributes.push(Attribute { name_span, value_span, quoted: false });
-                at = value_end;
-                if bytes.get(at).is_some_and(|byte| matches!(byte, b'"' | b'\''))
-                    && at < content_end
-                {
-                    at += 1;
-                }
-                continue;
-            };
-            let opening = at;
-            at += 1;
-            let closing = memchr(quote, &bytes[at..content_end]);
-            let torn = closing.and_then(|length| self.torn(at, at + length, content_end));
-            if let Some(cut) = torn {
-                unclosed_quote = true;
-                self.no_closing_quote(name_span, Span::new(opening, cut), quote);
-                let value_span = Span::new(at, cut);
-                self.tree.attributes.push(Attribute { name_span, value_span, quoted: false });
-                at = cut;
-                continue;
-            }
-            match closing {
-                Some(length) => {
-                    let value_span = Span::new(at, at + length);
-                    self.attribute_value(value_span);
-                    self.tree.attributes.push(Attribute { name_span, value_span, quoted: true });
-                    at += length + 1;
-                }
-                None => {
+            match self.attribute(at, content_end) {
+                Read::To(end) => at = end,
+                Read::Unclosed(end) => {
                     unclosed_quote = true;
-                    // Without its closing quote, a value ends with its tag or its line.
-                    let run = &self.text[at..content_end];
-                    let line = run.find(['\r', '\n']).unwrap_or(run.len());
-                    let (length, empty, behind) = match run[..line].find('>') {
-                        Some(close) if run[..close].ends_with('/') => (close - 1, true, close + 1),
-                        Some(close) => (close, false, close + 1),
-                        None => (run[..line].trim_end().len(), false, line),
-                    };
-                    let value_span = Span::new(at, at + length);
-                    self.no_closing_quote(name_span, Span::new(opening, at + length), quote);
-                    self.tree.attributes.push(Attribute { name_span, value_span, quoted: false });
-                    if run[..line].contains('>') {
-                        tag.empty = empty;
-                        tag.end = at + behind;
-                        return tag;
-                    }
-                    at += behind;
+                    at = end;
                 }
-            }
-            if at < content_end && is_name_start(bytes[at]) {
-                let length = self.text[at..].chars().next().map_or(1, char::len_utf8);
-                let place = Span::new(at - 1, at + length);
-                self.faulty(Fault::NoBlank, place, "attributes need whitespace between them");
+                Read::Closed { empty, end } => {
+                    tag.empty = empty;
+                    tag.end = end;
+                    return tag;
+                }
             }
         }
         if cut && !unclosed_quote {
@@ -181,6 +73,143 @@ impl<'a> Parser<'a> {
             self.report(finding.fix(fix));
         }
         tag
+    }
+
+    /// The first `<` between `from` and `limit` that could begin markup: the tag before it was never closed.
+    fn next_markup(&self, from: usize, limit: usize) -> Option<usize> {
+        let bytes = self.text.as_bytes();
+        let begins = |less: &usize| {
+            let next = bytes.get(less + 1);
+            next.is_some_and(|next| is_name_start(*next) || matches!(next, b'/' | b'!' | b'?'))
+        };
+        memchr::memchr_iter(b'<', &bytes[from..limit]).map(|found| from + found).find(begins)
+    }
+
+    /// Parses the attribute that begins at `at`, or what is there instead.
+    fn attribute(&mut self, at: usize, content_end: usize) -> Read {
+        let bytes = self.text.as_bytes();
+        let name_length =
+            bytes[at..content_end].iter().take_while(|byte| is_name_byte(**byte)).count();
+        if name_length == 0 {
+            return self.stray(at, content_end);
+        }
+        let name_span = Span::new(at, at + name_length);
+        let skip_whitespace = |mut at: usize| {
+            while at < content_end && bytes[at].is_ascii_whitespace() {
+                at += 1;
+            }
+            at
+        };
+        let equals = skip_whitespace(at + name_length);
+        if equals >= content_end || bytes[equals] != b'=' {
+            let finding = format!("attribute `{}` has no value", &self.text[name_span.range()]);
+            self.faulty(Fault::NoValue, name_span, finding);
+            let value_span = Span::at(at + name_length);
+            self.tree.attributes.push(Attribute { name_span, value_span, quoted: false });
+            return Read::To(at + name_length);
+        }
+        let opening = skip_whitespace(equals + 1);
+        let quote = bytes.get(opening).copied();
+        let Some(quote) =
+            quote.filter(|byte| opening < content_end && matches!(byte, b'"' | b'\''))
+        else {
+            return self.unquoted(name_span, opening, content_end);
+        };
+        let at = opening + 1;
+        let closing = memchr(quote, &bytes[at..content_end]);
+        let torn = closing.and_then(|length| self.torn(at, at + length, content_end));
+        if let Some(cut) = torn {
+            self.no_closing_quote(name_span, Span::new(opening, cut), quote);
+            let value_span = Span::new(at, cut);
+            self.tree.attributes.push(Attribute { name_span, value_span, quoted: false });
+            return Read::Unclosed(cut);
+        }
+        let Some(length) = closing else {
+            let read = self.unclosed(name_span, opening, content_end, quote);
+            if let Read::Unclosed(end) = read {
+                self.expect_whitespace(end, content_end);
+            }
+            return read;
+        };
+        let value_span = Span::new(at, at + length);
+        self.attribute_value(value_span);
+        self.tree.attributes.push(Attribute { name_span, value_span, quoted: true });
+        self.expect_whitespace(at + length + 1, content_end);
+        Read::To(at + length + 1)
+    }
+
+    /// Reports a run of characters that belong to no attribute.
+    fn stray(&mut self, start: usize, content_end: usize) -> Read {
+        let bytes = self.text.as_bytes();
+        let length = self.text[start..].chars().next().map_or(1, char::len_utf8);
+        self.faulty(Fault::Stray, Span::new(start, start + length), "this belongs to no attribute");
+        let mut at = start + length;
+        // One finding per run of invalid characters.
+        while at < content_end
+            && !bytes[at].is_ascii_whitespace()
+            && !is_name_byte(bytes[at])
+            && !bytes[at..].starts_with(b"/>")
+            && bytes[at] != b'>'
+        {
+            at += 1;
+        }
+        Read::To(at)
+    }
+
+    /// Parses a value that does not begin with a quote.
+    fn unquoted(&mut self, name_span: Span, at: usize, content_end: usize) -> Read {
+        let bytes = self.text.as_bytes();
+        let run = &bytes[at.min(content_end)..content_end];
+        let length = run
+            .iter()
+            .take_while(|b| !b.is_ascii_whitespace() && !matches!(b, b'>' | b'"' | b'\''))
+            .count();
+        let mut value_end = at + length;
+        if bytes[at..value_end].ends_with(b"/") && bytes.get(value_end) == Some(&b'>') {
+            value_end -= 1;
+        }
+        let value_span = Span::new(at.min(content_end), value_end.max(at.min(content_end)));
+        let message = format!("the value of `{}` needs quotes", &self.text[name_span.range()]);
+        let value = &self.text[value_span.range()];
+        let fix = Fix::safe("Add the quotes", value_span, format!("\"{value}\""));
+        let place = if value.is_empty() { name_span } else { value_span };
+        let finding = Diagnostic::new(&NOT_WELL_FORMED, place, message);
+        let finding = finding.of(Fault::Unquoted);
+        // If there is a quote in the middle of the value, there is no plausible fix.
+        let goes_on = matches!(bytes.get(value_end), Some(b'"' | b'\''));
+        self.report(if value.is_empty() || goes_on { finding } else { finding.fix(fix) });
+        self.tree.attributes.push(Attribute { name_span, value_span, quoted: false });
+        let is_quote = bytes.get(value_end).is_some_and(|byte| matches!(byte, b'"' | b'\''));
+        Read::To(value_end + usize::from(is_quote && value_end < content_end))
+    }
+
+    /// Parses a value without its closing quote: it ends with its tag or its line.
+    fn unclosed(&mut self, name_span: Span, opening: usize, content_end: usize, quote: u8) -> Read {
+        let at = opening + 1;
+        let run = &self.text[at..content_end];
+        let line = run.find(['\r', '\n']).unwrap_or(run.len());
+        let closed = run[..line].find('>');
+        let (length, empty, behind) = match closed {
+            Some(close) if run[..close].ends_with('/') => (close - 1, true, close + 1),
+            Some(close) => (close, false, close + 1),
+            None => (run[..line].trim_end().len(), false, line),
+        };
+        let value_span = Span::new(at, at + length);
+        self.no_closing_quote(name_span, Span::new(opening, at + length), quote);
+        self.tree.attributes.push(Attribute { name_span, value_span, quoted: false });
+        match closed {
+            Some(_) => Read::Closed { empty, end: at + behind },
+            None => Read::Unclosed(at + behind),
+        }
+    }
+
+    /// Reports an attribute that follows the value ending at `at` immediately.
+    fn expect_whitespace(&mut self, at: usize, content_end: usize) {
+        if at < content_end && is_name_start(self.text.as_bytes()[at]) {
+            let length = self.text[at..].chars().next().map_or(1, char::len_utf8);
+            let place = Span::new(at - 1, at + length);
+            self.faulty(Fault::NoBlank, place, "attributes need whitespace between them");
+        }
     }
 
     /// The end of a value whose closing quote is actually the opening one of the next attribute: the value extends to
