@@ -435,10 +435,10 @@ impl Teller<'_> {
         if let Some(first) = first {
             finding = finding.note(first.target.span, "the first is here");
         }
-        // A fork needs at least two paths.
+        // A fork needs at least two paths. The second may be a copy that was to lead elsewhere.
         if let Some(second) = second.filter(|_| targets.len() > 1) {
             let whole = removal(&self.workflow.text, second.span);
-            finding = finding.fix(Fix::safe("Remove the second path", whole, ""));
+            finding = finding.fix(Fix::guess("Remove the second path", whole, ""));
         }
         finding
     }

@@ -95,7 +95,7 @@ pub(crate) static FORK_PATH_REPEATED: Kind = Kind {
     level: Level::Error,
     since: "0.1.0",
     oozie: &["E0744"],
-    fix: Some(Safety::Safe),
+    fix: Some(Safety::Guess),
     page: include_str!("../../docs/rules/fork-path-repeated.md"),
 };
 

@@ -314,6 +314,38 @@ fn a_rule_that_is_named_tells_all_that_it_finds() {
     assert_eq!(after.matches("mapreduce.job.queuename").count(), 1, "{after}");
 }
 
+/// Where a name stands twice with different values, it may be a copy whose name was to be changed: `--fix` must not
+/// drop what the author wrote.
+#[test]
+fn a_safe_fix_drops_nothing_that_stands_only_once() {
+    let text = "<workflow-app name='w' xmlns='uri:oozie:workflow:1.0'>
+<parameters><property><name>day</name><value>1</value></property><property><name>day</name><value>2</value></property></parameters>
+<start to='split'/><fork name='split'><path start='a'/><path start='b'/><path start='a'/></fork>
+<action name='a'><sub-workflow><app-path>${wf:appPath()}/a</app-path><configuration>
+<property><name>month</name><value>${day}</value></property><property><name>month</name><value>12</value></property>
+</configuration></sub-workflow><ok to='meet'/><error to='bad'/></action>
+<action name='b'><fs><mkdir path='hdfs://nn/b'/></fs><ok to='meet'/><error to='bad'/></action>
+<join name='meet' to='end'/><kill name='bad'><message>bad</message></kill><end name='end'/></workflow-app>
+";
+    let folder = folder(&[("workflow.xml", text.as_bytes())]);
+    let rules = "duplicate-parameter,duplicate-configuration-property,fork-path-repeated";
+    let fix = |more: &[&str]| {
+        let all = ["check", "--format", "concise", "--select", rules, "--fix"];
+        let all: Vec<&str> = all.into_iter().chain(more.iter().copied()).collect();
+        ankus(folder.path(), &all);
+        String::from_utf8(bytes(folder.path(), "workflow.xml")).expect("a text")
+    };
+    assert_eq!(fix(&[]), text);
+    let after = fix(&["--unsafe-fixes"]);
+    for (what, before) in [("<name>day<", 2), ("<name>month<", 2), ("start='a'", 2)] {
+        assert_eq!(
+            (text.matches(what).count(), after.matches(what).count()),
+            (before, 1),
+            "{after}"
+        );
+    }
+}
+
 /// A part of a repository is judged with all its callers, however it is named: pre-commit hooks and editors name single
 /// files.
 #[test]

@@ -45,8 +45,12 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 .naming([name])
                 .note(earlier.name.span(), "this value is never used");
             let span = facts.removal(earlier.element.span());
-            let finding = finding.fix(Fix::safe("Remove the first one", span, ""));
-            out.push(if equal { finding.at_most(Level::Info) } else { finding });
+            // Two values may also mean that one of the names is a slip.
+            let title = "Remove the first one";
+            out.push(match equal {
+                true => finding.fix(Fix::safe(title, span, "")).at_most(Level::Info),
+                false => finding.fix(Fix::guess(title, span, "")),
+            });
         }
     }
 }

@@ -35,8 +35,15 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         let finding = Diagnostic::new(&RULE.kind, parameter.name.span(), message)
             .note(first.name.span(), "first declared here");
         let span = facts.removal(parameter.element.span());
-        out.push(match first.value {
-            Some(_) => finding.fix(Fix::safe("Remove the second declaration", span, "")),
+        let title = "Remove the second declaration";
+        // Two defaults may also mean that one of the names is a slip.
+        out.push(match &first.value {
+            Some(value)
+                if parameter.value.as_ref().is_some_and(|other| other.text == value.text) =>
+            {
+                finding.fix(Fix::safe(title, span, ""))
+            }
+            Some(_) => finding.fix(Fix::guess(title, span, "")),
             None => finding,
         });
     }
