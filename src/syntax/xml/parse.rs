@@ -738,11 +738,13 @@ impl<'a> Parser<'a> {
             span,
             "a server refuses a definition with a DOCTYPE",
         );
-        self.report(finding.fix(Fix::safe(
-            "Remove the DOCTYPE",
-            Span::new(start, end + behind.min(2)),
-            "",
-        )));
+        let (title, whole) = ("Remove the DOCTYPE", Span::new(start, end + behind.min(2)));
+        // What it declares may be used below.
+        let declares = self.text[start..end].contains('[');
+        self.report(finding.fix(match declares {
+            true => Fix::guess(title, whole, ""),
+            false => Fix::safe(title, whole, ""),
+        }));
     }
 }
 
@@ -751,17 +753,21 @@ const LONGEST_LOOK: usize = 4_096;
 
 fn less_than_fix(raw: &str, start: usize, at: usize) -> Fix {
     let span = Span::new(start + at, start + at + 1);
-    // Real expressions begin no farther away.
-    let before = &raw[raw.floor_char_boundary(at.saturating_sub(LONGEST_LOOK))..at];
-    let in_expression = before.rfind("${").is_some_and(|open| !before[open..].contains('}'));
     let next = raw[at + 1..].bytes().next();
-    match (in_expression, next) {
+    match (in_expression(raw, at), next) {
         (true, Some(b'=')) => {
             Fix::safe("Write `le`", Span::new(start + at, start + at + 2), spaced(raw, at, 2, "le"))
         }
         (true, _) => Fix::safe("Write `lt`", span, spaced(raw, at, 1, "lt")),
         (false, _) => Fix::safe("Write `&lt;`", span, "&lt;"),
     }
+}
+
+/// Whether the character at `at` is inside `${…}`.
+fn in_expression(raw: &str, at: usize) -> bool {
+    // Real expressions begin no farther away.
+    let before = &raw[raw.floor_char_boundary(at.saturating_sub(LONGEST_LOOK))..at];
+    before.rfind("${").is_some_and(|open| !before[open..].contains('}'))
 }
 
 /// Returns `word` with the spaces it needs when it replaces `raw[at..at + length]`.

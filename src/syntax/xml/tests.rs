@@ -112,6 +112,36 @@ fn raw_operators_are_found_and_kept() {
     );
 }
 
+/// The fix of an ampersand depends on where it stands; in what looks like a tag it is a guess.
+#[test]
+fn an_ampersand_is_mended_where_it_stands() {
+    let after = |text: &str| {
+        let (_, findings) = Tree::parse(text);
+        let fixes = findings.iter().flat_map(|finding| &finding.fixes);
+        let safe = fixes.filter(|fix| fix.safety == crate::diag::Safety::Safe);
+        let mut text = text.to_owned();
+        for fix in safe.collect::<Vec<_>>().into_iter().rev() {
+            for edit in fix.edits.iter().rev() {
+                text.replace_range(edit.span.range(), &edit.text);
+            }
+        }
+        text
+    };
+    for (before, expected) in [
+        ("<a>cd /x && ls</a>", "<a>cd /x &amp;&amp; ls</a>"),
+        ("<a>${x && y} && ls</a>", "<a>${x and y} &amp;&amp; ls</a>"),
+        ("<a>${x&&y}</a>", "<a>${x and y}</a>"),
+        ("<a>jdbc:x?a=1&b=2</a>", "<a>jdbc:x?a=1&amp;b=2</a>"),
+        ("<a>one & two</a>", "<a>one &amp; two</a>"),
+        ("<a x='1&2'/>", "<a x='1&amp;2'/>"),
+        ("<a>&b>text</a>", "<a>&b>text</a>"),
+        ("<a>text&/b></a>", "<a>text&/b></a>"),
+        ("<a><&b>text</a>", "<a><&b>text</a>"),
+    ] {
+        assert_eq!(after(before), expected);
+    }
+}
+
 #[test]
 fn text_maps_back_through_references_and_cdata() {
     let text = "<a>x &lt; y<![CDATA[ && ]]>\r\nz</a>";

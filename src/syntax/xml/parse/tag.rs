@@ -267,7 +267,6 @@ impl<'a> Parser<'a> {
             if at < skip || reference(&raw[at..]).is_some() {
                 continue;
             }
-            let span = Span::new(start + at, start + at + 1);
             let name = raw[at + 1..]
                 .bytes()
                 .take_while(|byte| is_name_byte(*byte) || *byte == b'#')
@@ -282,22 +281,38 @@ impl<'a> Parser<'a> {
                 continue;
             }
             let double = raw[at..].starts_with("&&");
-            let (span, fix) = if double {
-                skip = at + 2;
-                let span = Span::new(start + at, start + at + 2);
-                let blank = |byte: Option<u8>| byte.is_some_and(|byte| byte.is_ascii_whitespace());
-                let before = at.checked_sub(1).map(|at| raw.as_bytes()[at]);
-                let left = if blank(before) { "" } else { " " };
-                let right = if blank(raw.as_bytes().get(at + 2).copied()) { "" } else { " " };
-                (span, Fix::safe("Write `and`", span, format!("{left}and{right}")))
-            } else {
-                (span, Fix::safe("Write `&amp;`", span, "&amp;"))
+            let length = if double { 2 } else { 1 };
+            skip = at + length;
+            let span = Span::new(start + at, start + at + length);
+            let (help, fix) = match double {
+                true if in_expression(raw, at) => {
+                    let text = spaced(raw, at, length, "and");
+                    ("in an expression write `and`", Fix::safe("Write `and`", span, text))
+                }
+                true => {
+                    let title = "Write `&amp;&amp;`";
+                    ("write `&amp;&amp;`", Fix::safe(title, span, "&amp;&amp;"))
+                }
+                // It may stand for a letter or a bracket of a tag.
+                false if self.in_tag(span) => {
+                    ("write `&amp;`", Fix::guess("Write `&amp;`", span, "&amp;"))
+                }
+                false => ("write `&amp;`", Fix::safe("Write `&amp;`", span, "&amp;")),
             };
-            let help = if double { "in an expression write `and`" } else { "write `&amp;`" };
             let message =
                 format!("a bare `{}` does not start a reference", &self.text[span.range()]);
             let finding = Diagnostic::new(&NOT_WELL_FORMED, span, message).of(Fault::Ampersand);
             self.report(finding.help(help).fix(fix));
         }
+    }
+
+    /// Whether the characters around `span` look like a tag: `<na&e>`, `&/name>`.
+    fn in_tag(&self, span: Span) -> bool {
+        let of_name = |byte: &u8| is_name_byte(*byte) || *byte == b'/';
+        let bytes = self.text.as_bytes();
+        let (before, after) = (&bytes[..span.start as usize], &bytes[span.end as usize..]);
+        let opening = before.iter().rev().find(|byte| !of_name(byte));
+        let closing = after.iter().find(|byte| !of_name(byte));
+        opening == Some(&b'<') || closing == Some(&b'>') && after.first().is_some_and(of_name)
     }
 }
