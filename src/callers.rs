@@ -16,6 +16,7 @@ use std::cell::{LazyCell, OnceCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+mod filtered;
 mod followed;
 mod kinds;
 mod launched;
@@ -81,6 +82,8 @@ pub struct Index {
     missing_one: HashSet<String>,
     /// The property names that scripts set for the jobs they start, by top folder.
     launched: BTreeMap<String, BTreeSet<String>>,
+    /// The same by the folder of the scripts.
+    launched_beside: HashMap<String, BTreeSet<String>>,
     /// What is near definitions without known callers, by top folder.
     near: BTreeMap<String, Near>,
     /// Properties files that may start something, by the name of their folder.
@@ -112,6 +115,8 @@ pub struct Gathering {
     named: Vec<(String, String)>,
     /// Names of properties that a script sets for a job it starts, as pairs of script and name.
     launched: Vec<(String, String)>,
+    /// Names that a build fills in, with the file that says so and the value there.
+    filtered: Vec<(String, String, String)>,
     /// Variables that each definition reads.
     read: Vec<(String, BTreeSet<String>)>,
     /// Properties files that name no application but contain what applications are usually given.
@@ -163,6 +168,9 @@ impl Gathering {
 
     /// Adds a properties file.
     pub fn properties(&mut self, path: &str, text: &str) {
+        if filtered::is_filter(path) {
+            self.filter(path, text);
+        }
         let is_shared = near::is_shared(text);
         if !is_shared && !text.contains("path") {
             return;
@@ -221,6 +229,8 @@ impl Gathering {
         if !ROOTS.iter().any(|(root, ..)| has(root)) && !is_nearly() {
             if has(".application.path") && has("<configuration") {
                 self.configuration(path, text);
+            } else if name_of(path) == "pom.xml" {
+                self.project(path, tree.root());
             }
             return false;
         }
@@ -288,6 +298,7 @@ impl Gathering {
         self.sources.extend(other.sources.iter().cloned());
         self.named.extend(other.named.iter().cloned());
         self.launched.extend(other.launched.iter().cloned());
+        self.filtered.extend(other.filtered.iter().cloned());
         self.read.extend(other.read.iter().cloned());
         self.shared.extend(other.shared.iter().cloned());
     }
@@ -298,6 +309,7 @@ impl Gathering {
             && self.starters.is_empty()
             && self.scripts.is_empty()
             && self.sources.is_empty()
+            && self.filtered.is_empty()
     }
 
     /// Resolves every call.
@@ -307,8 +319,11 @@ impl Gathering {
         for (script, name) in &self.launched {
             let of_top = index.launched.entry(top(script, common).unwrap_or_default().to_owned());
             of_top.or_default().insert(name.clone());
+            let beside = index.launched_beside.entry(folder_of(script).to_owned());
+            beside.or_default().insert(name.clone());
         }
         self.give_launched(&index);
+        self.give_filtered(&mut index);
         self.give_near(&mut index);
         let mut followed = Followed::new(&self.roots, &self.definitions, &self.starters);
         followed.is_one = self.is_one;
@@ -520,9 +535,25 @@ impl Index {
         self.scripts.get(top(&self.whole(path), self.common).unwrap_or_default())
     }
 
+    /// The scripts and jars in top folders without definitions.
+    pub fn scripts_apart(&self) -> Option<&Scripts> {
+        self.scripts.get(APART)
+    }
+
+    /// The only script in the repository of a definition with this name.
+    pub fn script_called(&self, path: &str, name: &str) -> Option<&String> {
+        let lists = [self.scripts_near(path), self.scripts_apart()];
+        let paths = lists.into_iter().flatten().filter_map(|list| list.get(name)).flatten();
+        let paths: BTreeSet<&String> = paths.collect();
+        match paths.len() {
+            1 => paths.into_iter().next(),
+            _ => None,
+        }
+    }
+
     /// Whether some scripts and jars are in top folders without definitions.
     pub fn has_scripts_apart(&self) -> bool {
-        self.scripts.contains_key(APART)
+        self.scripts_apart().is_some()
     }
 
     /// The scripts and jars in the same top folder as a definition, or in one without definitions, whose names nearly
@@ -533,7 +564,7 @@ impl Index {
         names: impl Iterator<Item = &'n str>,
     ) -> BTreeSet<String> {
         // A folder without definitions belongs to the same repository as those that have some.
-        let lists = [self.scripts_near(path), self.scripts.get(APART)];
+        let lists = [self.scripts_near(path), self.scripts_apart()];
         let all = || lists.into_iter().flatten();
         let ending = |name: &str| name.rsplit_once('.').map(|(_, ending)| ending.to_owned());
         let lost =

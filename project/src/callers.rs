@@ -10,7 +10,7 @@ use ankus::analysis::Analysis;
 use ankus::callers::{Gathering, Index, is_script};
 use ankus::check::{FileKind, recognize};
 use ankus::files::{Entry, folder_of, name_of};
-use ankus::lint::{may_be_elsewhere, script_paths};
+use ankus::lint::{may_be_elsewhere, script_names, script_paths};
 use ankus::source::{self, Source};
 use ankus::syntax::properties::{self, Origin, Submission};
 use ankus::syntax::xml::{self, Element};
@@ -433,6 +433,7 @@ fn add_named(index: &Index, loaded: &mut Loaded, looks: Looks<'_>) {
         classes.values().flat_map(|alike| alike.sources.iter().cloned()).collect();
     if loaded.source.text.contains("<script") {
         paths.extend(scripts_of(analysis.tree(), &own, submission));
+        paths.extend(scripts_apart(index, analysis.tree(), loaded, looks));
     }
     let mut sources = BTreeMap::new();
     if loaded.source.text.contains("wf:actionData") {
@@ -474,6 +475,33 @@ fn scripts_of(tree: &xml::Tree, own: &str, submission: &Submission) -> Vec<Strin
         }
     });
     paths.collect()
+}
+
+/// Returns the paths of scripts that are not where the definition expects them, but of which the repository has exactly
+/// one of that name.
+fn scripts_apart(
+    index: &Index,
+    tree: &xml::Tree,
+    loaded: &Loaded,
+    looks: Looks<'_>,
+) -> BTreeSet<String> {
+    let (own, submission) = (&loaded.found.shown, &loaded.submission);
+    let all = tree.root().into_iter().flat_map(Element::descendants);
+    let scripts = all.filter(|element| element.name() == "script").take(MOST_VALUES);
+    let mut found = BTreeSet::new();
+    for element in scripts {
+        let text = element.text().text;
+        let named = text.split('#').next().unwrap_or_default().trim();
+        let is_there = |path: &String| {
+            loaded.files.text(path).is_some() || looks.is_file(Path::new(path.as_str()))
+        };
+        if script_paths(named, own, submission).iter().any(is_there) {
+            continue;
+        }
+        let names = script_names(named, submission);
+        found.extend(names.iter().filter_map(|name| index.script_called(own, name)).cloned());
+    }
+    found
 }
 
 /// Returns all values that a property of a definition has by its submission and its callers.

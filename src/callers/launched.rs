@@ -1,6 +1,7 @@
 //! Collects the properties that scripts set for the jobs they start.
 
 use super::{Gathering, Index, Kind, top};
+use crate::files::folder_of;
 use memchr::memmem;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -79,9 +80,13 @@ fn written(text: &str) -> Vec<&str> {
 }
 
 impl Index {
-    /// The names of properties that scripts near a file set for the jobs they start.
+    /// The names of properties that scripts near a file set for the jobs they start: those in its folder, if there are
+    /// any.
     pub fn launched_near(&self, path: &str) -> BTreeSet<String> {
         let path = self.whole(path);
+        if let Some(beside) = self.launched_beside.get(folder_of(&path)) {
+            return beside.clone();
+        }
         let top = top(&path, self.common).filter(|top| !top.is_empty());
         let tops = [Some(""), top].into_iter().flatten();
         tops.filter_map(|top| self.launched.get(top)).flatten().cloned().collect()

@@ -11,7 +11,7 @@ pub use facts::{Action, Facts, Language, Property};
 pub(crate) use facts::{BUILT_IN, USED_HERE};
 pub(crate) use known::properties as known_properties;
 pub use rules::formatting::{RULE as FORMATTING, style};
-pub use scripts::{may_be_elsewhere, paths_of as script_paths};
+pub use scripts::{may_be_elsewhere, names_of as script_names, paths_of as script_paths};
 pub use secrets::in_the_clear;
 
 pub mod coordinator;

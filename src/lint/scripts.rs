@@ -4,8 +4,8 @@ use super::facts::{Action, Facts, is_open};
 use super::reads;
 use crate::callers::{beside_application, resolved};
 use crate::diag::within;
-use crate::files::{folder_of, join};
-use crate::slips::{differ_in_a_word, has_name, is_slip};
+use crate::files::{folder_of, join, name_of};
+use crate::slips::{differ_in_a_word, differ_in_signs, has_name, is_slip};
 use crate::source::{Source, Span};
 use crate::syntax::properties::{Caller, Submission};
 use crate::syntax::xml::Decoded;
@@ -37,14 +37,23 @@ pub(super) struct Script<'a> {
 }
 
 impl<'a> Script<'a> {
-    /// Returns the script of a Hive or Pig action, if it is next to the definition.
+    /// Returns the script of a Hive or Pig action: the one at its path, or the only one of that name that was found in
+    /// the repository. The latter may be another script, so only similar names say something about it.
     pub(super) fn of(facts: &Facts<'a>, action: &Action<'a>) -> Option<Script<'a>> {
         let named = action.text("script")?;
         let path = named.text.split('#').next().unwrap_or_default();
-        let mut found = paths_of(path, facts.path, facts.submission).into_iter();
-        let (found, None) = (found.next(), found.next()) else { return None };
-        let source = facts.files.text(&found?)?;
-        Script::read(action, named, source)
+        let found = paths_of(path, facts.path, facts.submission);
+        if let [found] = found.as_slice()
+            && let Some(source) = facts.files.text(found)
+        {
+            return Script::read(action, named, source);
+        }
+        let names = names_of(path, facts.submission);
+        let [name] = names.as_slice() else { return None };
+        let mut alike = facts.files.texts().filter(|source| name_of(&source.path) == *name);
+        let (Some(source), None) = (alike.next(), alike.next()) else { return None };
+        let script = Script::read(action, named, source)?;
+        Some(Script { is_whole: false, ..script })
     }
 
     /// Returns the scripts that an action may run if it names only their folder: `hive/${script}`.
@@ -92,12 +101,18 @@ impl<'a> Script<'a> {
         let names: HashSet<&str> = given.iter().map(|(name, _)| name.as_str()).collect();
         let missing = reads.into_iter().filter(|(name, _)| !names.contains(name)).collect();
         let mut left = names;
+        // Another script that it runs may read a name without a sign that it is one.
+        let is_alone = !runs_others(text);
+        let is_sign = |byte: Option<&u8>| matches!(byte, Some(b'$' | b'{' | b':'));
         for word in words(text) {
             // Most scripts are given nothing, and given names usually occur early.
             if left.is_empty() {
                 break;
             }
-            left.remove(word);
+            let at = word.as_ptr() as usize - text.as_ptr() as usize;
+            if !is_alone || is_sign(at.checked_sub(1).and_then(|at| text.as_bytes().get(at))) {
+                left.remove(word);
+            }
         }
         let unread = given.iter().filter(|(name, _)| left.contains(name.as_str()));
         let unread = unread.cloned().collect();
@@ -150,7 +165,9 @@ impl<'a> Script<'a> {
         let mut slips = Vec::new();
         for (name, _) in &self.missing {
             let most = if name.len() < 5 { 1 } else { 2 };
-            let near = |(given, _): &&(String, Span)| within(given, name, most).is_some();
+            let near = |(given, _): &&(String, Span)| {
+                within(given, name, most).is_some() || differ_in_signs(given, name)
+            };
             let mut near = self.unread.iter().filter(near);
             if let (Some((given, span)), None) = (near.next(), near.next()) {
                 slips.push((*name, given.as_str(), *span));
@@ -239,6 +256,29 @@ fn values_of(
     values
 }
 
+/// Returns the names of the file to which the path of a script leads, for all ways of starting its definition.
+pub fn names_of(path: &str, submission: &Submission) -> Vec<String> {
+    let callers = submission.callers.iter().take(MOST_SCRIPTS).map(|caller| Some(&*caller.values));
+    let callers = callers.filter(|_| is_open(path));
+    let name = |given| {
+        let path = resolved(path, &values_of(submission, given, path));
+        let name = name_of(path.trim()).to_owned();
+        (!name.is_empty() && !name.contains(['$', '}'])).then_some(name)
+    };
+    let mut names: Vec<String> = std::iter::once(None).chain(callers).filter_map(name).collect();
+    names.sort_unstable();
+    names.dedup();
+    names
+}
+
+/// Whether a script runs another one, which gets the same parameters.
+fn runs_others(text: &str) -> bool {
+    let mut words = outside_comments(text).filter_map(|(_, line)| line.split_whitespace().next());
+    words.any(|word| {
+        ["source", "import", "run", "exec"].iter().any(|known| word.eq_ignore_ascii_case(known))
+    })
+}
+
 /// Whether a program argument may pass a value to the script: it has such an option, or its value is unknown.
 fn may_give(argument: &str) -> bool {
     let text = argument.trim();
@@ -308,12 +348,30 @@ fn is_set(text: &str, name: &str) -> bool {
     places.any(|(at, _)| text[at + name.len()..].trim_start_matches([' ', '\t']).starts_with('='))
 }
 
+/// Returns the comments of a Pig script between `/*` and `*/`. Inside a path, these signs are no comment.
+fn block_comments(text: &str) -> Vec<std::ops::Range<usize>> {
+    let mut blocks = Vec::new();
+    let mut from = 0;
+    while let Some(start) = text[from..].find("/*").map(|at| from + at) {
+        let is_start = text[..start].ends_with([' ', '\t', '\n', ';']) || start == 0;
+        let end = text[start + 2..].find("*/").map(|at| start + at + 4);
+        let Some(end) = end.filter(|_| is_start) else {
+            from = start + 2;
+            continue;
+        };
+        blocks.push(start..end);
+        from = end;
+    }
+    blocks
+}
+
 /// Returns the names that a Pig script reads; `None` if it has macros, whose own parameters look the same.
 fn reads_of_pig(text: &str) -> Option<Vec<(&str, usize)>> {
     let lower = text.to_ascii_lowercase();
-    if lower.contains("returns") || lower.contains("/*") {
+    if lower.contains("returns") {
         return None;
     }
+    let blocks = block_comments(text);
     let mut own = HashSet::new();
     let mut before = "";
     for word in words(text) {
@@ -332,7 +390,8 @@ fn reads_of_pig(text: &str) -> Option<Vec<(&str, usize)>> {
             let name = &rest[..length];
             let escaped = line[..at].ends_with('\\');
             let is_field = name.bytes().next().is_none_or(|byte| byte.is_ascii_digit());
-            if escaped || is_field || own.contains(name) || !seen.insert(name) {
+            let is_comment = || blocks.iter().any(|block| block.contains(&(start + at)));
+            if escaped || is_field || own.contains(name) || is_comment() || !seen.insert(name) {
                 continue;
             }
             if seen.len() > MOST_MISSING {
@@ -362,6 +421,8 @@ mod tests {
     fn what_a_script_of_pig_reads() {
         let text = "%default DIR '/x'\na = LOAD '$INPUT/$DIR'; -- $old\nb = FOREACH a GENERATE $0, \\$c;\nSTORE b INTO '${OUT}_1';";
         assert_eq!(names(&reads_of_pig(text).unwrap_or_default()), ["INPUT", "OUT"]);
+        let text = "/* $old */\na = LOAD '$INPUT/*';\nfs -rm $DIR/*;";
+        assert_eq!(names(&reads_of_pig(text).unwrap_or_default()), ["INPUT", "DIR"]);
         assert_eq!(reads_of_pig("DEFINE m(a) RETURNS b { $b = LIMIT $a 1; };"), None);
     }
 }

@@ -107,6 +107,7 @@ mod site_functions;
 mod slips;
 mod slips_apart;
 mod slips_callers;
+mod slips_handed;
 mod slips_marked;
 mod slips_near;
 mod slips_programs;

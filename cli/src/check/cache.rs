@@ -152,7 +152,8 @@ impl Cache {
             let near = callers.near(&found.shown);
             let strays = callers.has_strays();
             let near = (strays, callers.scripts_near(&found.shown), keeps, launched, near);
-            let near = (callers.number_of_classes_near(&found.shown), near);
+            let near =
+                (callers.number_of_classes_near(&found.shown), callers.scripts_apart(), near);
             hashed(&(callers.of(&found.shown), callers.lost(&found.shown), starts, near))
         });
         let (kind, walked) = (found.kind.name(), found.is_walked);

@@ -184,7 +184,12 @@ impl<'p> Passing<'p> {
         let lacks = |name: &str| self.starters.iter().any(|(_, given)| !given.contains(name));
         let lacking = wanted.iter().map(|wanted| wanted.name);
         let lacking = lacking.filter(|name| lacks(name) && !self.is_given(name));
-        let is_alone = lacking.collect::<HashSet<_>>().len() == 1;
+        let lacking: HashSet<&str> = lacking.collect();
+        // A list of names that nothing is like, such as those that a build fills in, leaves one that is.
+        let is_alone = |name: &str| {
+            let alike = lacking.iter().filter(|name| self.only_unread(name).is_some());
+            self.only_unread(name).is_some() && alike.take(2).count() == 1
+        };
         let mut told = BTreeSet::new();
         let mut left = MOST_LOOKED_THROUGH;
         let mut together: Option<(usize, Vec<&str>)> = None;
@@ -201,7 +206,7 @@ impl<'p> Passing<'p> {
             }
             let Ok(near) = self.near(name, given) else { continue };
             let slip = near.and_then(|near| self.named.get(near).copied());
-            let slip = slip.or_else(|| self.only_unread(name).filter(|_| is_alone));
+            let slip = slip.or_else(|| self.only_unread(name).filter(|_| is_alone(name)));
             let by_nobody = self.starters.iter().all(|(_, given)| !given.contains(name));
             let found = self.lack(wanted, near, slip);
             // A slip in the properties is reported there.
