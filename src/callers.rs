@@ -16,6 +16,7 @@ use std::cell::{LazyCell, OnceCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+mod calls;
 mod filtered;
 mod followed;
 mod kinds;
@@ -23,6 +24,7 @@ mod launched;
 mod near;
 mod sources;
 
+use calls::{call, started, submissions, values_in};
 use followed::{Followed, split};
 use kinds::{KEYS, Kind, NAMES, ROOTS, meant};
 use sources::Sources;
@@ -56,6 +58,14 @@ struct Starter {
     path: String,
     kind: Kind,
     calls: Vec<Call>,
+    /// The parameters that it declares with a default, which become properties of its job.
+    defaults: BTreeMap<String, String>,
+}
+
+impl Starter {
+    fn of(path: &str, kind: Kind, calls: Vec<Call>) -> Starter {
+        Starter { path: path.to_owned(), kind, calls, defaults: BTreeMap::new() }
+    }
 }
 
 /// The calls between the definitions of a tree.
@@ -115,6 +125,8 @@ pub struct Gathering {
     named: Vec<(String, String)>,
     /// Names of properties that a script sets for a job it starts, as pairs of script and name.
     launched: Vec<(String, String)>,
+    /// Values of those that are paths, as script, name and value.
+    assigned: Vec<(String, String, String)>,
     /// Names that a build fills in, with the file that says so and the value there.
     filtered: Vec<(String, String, String)>,
     /// Variables that each definition reads.
@@ -175,24 +187,12 @@ impl Gathering {
         if !is_shared && !text.contains("path") {
             return;
         }
-        let read = properties::parse(text);
-        let is_key = |name: &str| KEYS.iter().any(|(key, _)| *key == name);
-        // Without a path, a misspelled key is taken for the path; the typo itself is reported elsewhere.
-        let has_path = read.entries.iter().any(|entry| is_key(&entry.name));
-        let is_meant = |name: &str, key: &str| match has_path {
-            true => name == key,
-            false => {
-                let short = key.replace(".application.path", ".app.path");
-                name == short || name.starts_with('o') && within(name, key, 2).is_some()
-            }
-        };
-        if !read.entries.iter().any(|entry| KEYS.iter().any(|(key, _)| is_meant(&entry.name, key)))
-        {
+        let calls = submissions(&properties::parse(text).entries);
+        if calls.is_empty() {
             self.shared.extend(is_shared.then(|| path.to_owned()));
             return;
         }
-        let calls = submissions(&read.entries, is_meant);
-        self.starters.push(Starter { path: path.to_owned(), kind: Kind::Properties, calls });
+        self.starters.push(Starter::of(path, Kind::Properties, calls));
     }
 
     /// Adds a configuration that `oozie job -config` takes instead of properties, if it names an application.
@@ -201,9 +201,9 @@ impl Gathering {
             Ok(read) => read.entries,
             Err(_) => properties::parse_broken_configuration(text),
         };
-        let calls = submissions(&entries, |name, key| name == key);
+        let calls = submissions(&entries);
         if !calls.is_empty() {
-            self.starters.push(Starter { path: path.to_owned(), kind: Kind::Properties, calls });
+            self.starters.push(Starter::of(path, Kind::Properties, calls));
         }
     }
 
@@ -227,7 +227,7 @@ impl Gathering {
         let is_nearly =
             || has("uri:oozie:") && tree.root().is_some_and(|root| meant(root.name()).is_some());
         if !ROOTS.iter().any(|(root, ..)| has(root)) && !is_nearly() {
-            if has(".application.path") && has("<configuration") {
+            if has("<configuration") && has(">oozie.") {
                 self.configuration(path, text);
             } else if name_of(path) == "pom.xml" {
                 self.project(path, tree.root());
@@ -283,7 +283,11 @@ impl Gathering {
             }
             _ => Vec::new(),
         };
-        self.starters.push(Starter { path: path.to_owned(), kind, calls });
+        let mut starter = Starter::of(path, kind, calls);
+        if let Some(parameters) = root.child("parameters") {
+            starter.defaults = values_in(parameters, true);
+        }
+        self.starters.push(starter);
         true
     }
 
@@ -298,6 +302,7 @@ impl Gathering {
         self.sources.extend(other.sources.iter().cloned());
         self.named.extend(other.named.iter().cloned());
         self.launched.extend(other.launched.iter().cloned());
+        self.assigned.extend(other.assigned.iter().cloned());
         self.filtered.extend(other.filtered.iter().cloned());
         self.read.extend(other.read.iter().cloned());
         self.shared.extend(other.shared.iter().cloned());
@@ -687,94 +692,6 @@ pub fn meant_file<'n>(name: &str, names: impl Iterator<Item = &'n str>) -> Optio
 /// A path relative to a folder that contains it; `None` for an empty folder.
 fn below<'p>(path: &'p str, folder: &str) -> Option<&'p str> {
     path.strip_prefix(folder).filter(|_| !folder.is_empty())?.strip_prefix('/')
-}
-
-/// The caller that results from one call, with the properties it passes.
-fn started(starter: &Starter, call: &Call, context: Option<&Caller>, merged: &mut usize) -> Caller {
-    let mut is_all = true;
-    let values = match context.filter(|_| call.hands_on) {
-        Some(context) if call.values.is_empty() => Arc::clone(&context.values),
-        Some(context) => {
-            let count = context.values.len() + call.values.len();
-            is_all = *merged + count <= MOST_MERGED;
-            match is_all {
-                true => {
-                    *merged += count;
-                    let mut values = BTreeMap::clone(&context.values);
-                    for (name, value) in call.values.iter() {
-                        // What is handed on under its own name stays what it is.
-                        let inner = value.trim().strip_prefix("${");
-                        let inner = inner.and_then(|inner| inner.strip_suffix('}'));
-                        if inner != Some(name) || !values.contains_key(name) {
-                            values.insert(name.clone(), value.clone());
-                        }
-                    }
-                    Arc::new(values)
-                }
-                false => Arc::clone(&call.values),
-            }
-        }
-        None => Arc::clone(&call.values),
-    };
-    let above = context.map(|context| match context.by.is_empty() {
-        true => context.path.clone(),
-        false => format!("{}, {}", context.path, context.by),
-    });
-    Caller {
-        path: starter.path.clone(),
-        span: call.span,
-        by: above.unwrap_or_default(),
-        values,
-        is_definition: starter.kind != Kind::Properties,
-        // The places of a configuration in XML are not lines of properties.
-        is_properties: starter.kind == Kind::Properties && starter.path.ends_with(".properties"),
-        is_whole: starter.kind == Kind::Properties
-            || !call.hands_on
-            || is_all && context.is_some_and(|context| context.is_whole),
-        name_node: call.name_node
-            || call.hands_on && context.is_some_and(|context| context.name_node),
-        resource_manager: call.resource_manager
-            || call.hands_on && context.is_some_and(|context| context.resource_manager),
-    }
-}
-/// What a configuration submits: for each key of an application's path, its last entry with that name.
-fn submissions(entries: &[properties::Entry], is_meant: impl Fn(&str, &str) -> bool) -> Vec<Call> {
-    let values: BTreeMap<String, String> =
-        entries.iter().map(|entry| (entry.name.clone(), entry.value.clone())).collect();
-    let values = Arc::new(values);
-    let calls = KEYS.iter().filter_map(|(key, name)| {
-        let entry = entries.iter().rev().find(|entry| is_meant(&entry.name, key))?;
-        Some(Call {
-            uri: entry.value.trim().to_owned(),
-            span: entry.value_span,
-            name,
-            values: Arc::clone(&values),
-            hands_on: false,
-            name_node: false,
-            resource_manager: false,
-        })
-    });
-    calls.collect()
-}
-
-fn call(element: Element<'_>, name: &'static str, hands_on: bool) -> Option<Call> {
-    let path = element.child("app-path")?.text().trimmed();
-    let mut values = BTreeMap::new();
-    let properties = element.elements().filter(|child| child.name() == "configuration");
-    for property in properties.flat_map(Element::elements) {
-        let Some(name) = property.child("name") else { continue };
-        let value = property.child("value").map(|value| value.text().text.into_owned());
-        values.insert(name.text().trimmed().text.into_owned(), value.unwrap_or_default());
-    }
-    Some(Call {
-        uri: path.text.to_string(),
-        span: path.span(),
-        name,
-        values: Arc::new(values),
-        hands_on,
-        name_node: false,
-        resource_manager: false,
-    })
 }
 
 /// Substitutes the known properties for their references in a text.

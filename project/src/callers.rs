@@ -381,6 +381,14 @@ impl Project {
         let above = loaded.submission.callers.iter().flat_map(|caller| caller.by.split(", "));
         let above: Vec<String> = above.filter(|path| is_file(path)).map(str::to_owned).collect();
         paths.extend(above);
+        // At the beginning of the chain, it may be a configuration.
+        let first = loaded
+            .submission
+            .callers
+            .iter()
+            .map(|caller| &caller.by)
+            .filter_map(|by| by.rsplit(", ").next());
+        paths.extend(first.filter(|path| path.ends_with(".xml")).map(str::to_owned));
         paths.extend(loaded.submission.near.properties.iter().cloned());
         add_texts(loaded, paths, looks);
         add_named(&index, loaded, looks);
@@ -436,8 +444,12 @@ fn add_named(index: &Index, loaded: &mut Loaded, looks: Looks<'_>) {
         paths.extend(scripts_apart(index, analysis.tree(), loaded, looks));
     }
     let mut sources = BTreeMap::new();
-    if loaded.source.text.contains("wf:actionData") {
-        paths.extend(printing(submission));
+    let text = &loaded.source.text;
+    let is_captured = text.contains("wf:actionData");
+    if is_captured || text.contains("<env-var") {
+        paths.extend(shell_scripts(submission));
+    }
+    if is_captured {
         sources = index.main_sources(&own, analysis.tree());
         paths.extend(sources.values().cloned());
     }
@@ -449,8 +461,8 @@ fn add_named(index: &Index, loaded: &mut Loaded, looks: Looks<'_>) {
 }
 
 /// Returns the paths of shell scripts with a name of the definition that no other script of the tree has: their output
-/// may be captured.
-fn printing(submission: &Submission) -> Vec<String> {
+/// may be captured, and they read variables.
+fn shell_scripts(submission: &Submission) -> Vec<String> {
     let all = submission.scripts.iter().flatten();
     let shell = all.filter(|path| path.ends_with(".sh") || path.ends_with(".bash"));
     let mut by_name: BTreeMap<&str, Vec<&String>> = BTreeMap::new();

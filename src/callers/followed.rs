@@ -101,9 +101,27 @@ impl<'d> Followed<'d> {
             .collect()
     }
 
+    /// Resolves a call; properties with a number start the definition beside them with the same number.
+    pub(super) fn to(
+        &self,
+        from: &str,
+        call: &Call,
+        values: &BTreeMap<String, String>,
+    ) -> Option<&'d str> {
+        let found = self.leading_to(from, call, values)?;
+        let stem = name_of(from).strip_suffix(".properties").unwrap_or_default();
+        let number = &stem[stem.trim_end_matches(|c: char| c.is_ascii_digit()).len()..];
+        let is_default = NAMES.contains(&name_of(found)) && folder_of(found) == folder_of(from);
+        if number.is_empty() || !is_default || parts_of(&call.uri).last() == Some(&name_of(found)) {
+            return Some(found);
+        }
+        let named = format!("{}{number}.xml", found.strip_suffix(".xml").unwrap_or(found));
+        Some(self.paths.get(named.as_str()).copied().unwrap_or(found))
+    }
+
     /// Resolves a call: the definition whose path has the longest end in common with it; of several, the one nearest
     /// to the caller, if it is unique.
-    pub(super) fn to(
+    fn leading_to(
         &self,
         from: &str,
         call: &Call,

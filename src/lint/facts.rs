@@ -249,6 +249,7 @@ pub(super) struct Known<'a> {
     config_default: OnceCell<Option<&'a Arc<Source>>>,
     property_files: OnceCell<Vec<(&'a Arc<Source>, Vec<Entry>)>>,
     near_files: OnceCell<Vec<(&'a Arc<Source>, Vec<Entry>)>>,
+    configuration_files: OnceCell<Vec<(&'a Arc<Source>, Vec<Entry>)>>,
     calling_files: OnceCell<Vec<(&'a Arc<Source>, Vec<Entry>)>>,
     default_entries: OnceCell<Option<(&'a Arc<Source>, Vec<Entry>)>>,
     job_properties: OnceCell<Vec<JobProperty>>,
@@ -416,9 +417,26 @@ impl<'a> Facts<'a> {
             let is_own =
                 |path: &str| self.property_files().iter().any(|(source, _)| source.path == path);
             let others = self.submission.near.properties.iter().filter(|path| !is_own(path));
+            let others = others.filter(|path| path.ends_with(".properties"));
             others
                 .filter_map(|path| self.files.text(path))
                 .map(|source| (source, properties::parse(&source.text).entries))
+                .collect()
+        })
+    }
+
+    /// Returns the parsed configurations in XML that start it, or that may: `oozie job -config` takes them in place of
+    /// properties.
+    pub(super) fn configuration_files(&self) -> &[(&'a Arc<Source>, Vec<Entry>)] {
+        self.known.configuration_files.get_or_init(|| {
+            let callers = self.submission.callers.iter().filter(|caller| !caller.is_definition);
+            let near = &self.submission.near.properties;
+            let all = callers.map(|caller| &caller.path).chain(near);
+            let paths: BTreeSet<&String> = all.filter(|path| path.ends_with(".xml")).collect();
+            paths
+                .into_iter()
+                .filter_map(|path| self.files.text(path))
+                .map(|source| (source, properties::entries_of(&source.path, &source.text)))
                 .collect()
         })
     }

@@ -177,6 +177,28 @@ impl<'a> Script<'a> {
     }
 }
 
+/// Returns the shell script that a shell action runs: the one that it ships, or the only one of that name that was found.
+pub(super) fn shell_script<'a>(facts: &Facts<'a>, action: &Action<'a>) -> Option<&'a Source> {
+    let exec = action.text("exec")?;
+    let shipped = action.texts(&["file"]).find_map(|file| {
+        let (path, link) = file.text.split_once('#').unwrap_or((&file.text, ""));
+        let link = if link.is_empty() { name_of(path) } else { link };
+        (link == exec.text).then(|| path.to_owned())
+    });
+    let path = shipped.unwrap_or_else(|| name_of(&exec.text).to_owned());
+    let name = name_of(&path);
+    let is_relative = !path.starts_with('/') && !path.contains([':', '$']);
+    let own = facts.beside(&path).filter(|_| is_relative);
+    let source = own.and_then(|own| facts.files.text(&own)).or_else(|| {
+        let mut same = facts.files.texts().filter(|source| name_of(&source.path) == name);
+        same.next().filter(|_| same.next().is_none())
+    })?;
+    let is_shell = [".sh", ".bash", ".ksh"].iter().any(|end| name.ends_with(end));
+    let first = source.text.lines().next().unwrap_or_default();
+    let is_run_otherwise = first.starts_with("#!") && !first.contains("sh");
+    (is_shell && !is_run_otherwise).then_some(&**source)
+}
+
 /// Whether a path is absolute.
 fn is_whole(path: &str) -> bool {
     path.starts_with('/') || path.contains("://")

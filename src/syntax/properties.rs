@@ -243,6 +243,15 @@ pub struct NotConfiguration {
     pub message: String,
 }
 
+/// Returns the entries of a file that is submitted: a configuration in XML or properties. A file in XML that is no
+/// configuration has none.
+pub fn entries_of(path: &str, text: &str) -> Vec<Entry> {
+    match path.ends_with(".xml") {
+        true => parse_configuration(text).map(|read| read.entries).unwrap_or_default(),
+        false => parse(text).entries,
+    }
+}
+
 /// Parses Hadoop's form: `<configuration><property><name/><value/></property>…`. The server ignores a property without
 /// a name or with an empty value, so it is not in `entries` but in `dropped`.
 pub fn parse_configuration(text: &str) -> Result<Configuration, NotConfiguration> {

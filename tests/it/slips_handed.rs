@@ -87,3 +87,161 @@ fn a_script_beside_the_properties_starts_their_job() {
     assert!(found.contains("nothing defines `startTime`"), "{found}");
     assert_eq!(found.lines().count(), 1, "{found}");
 }
+
+/// `oozie job -config` takes a configuration in place of properties.
+#[test]
+fn a_slip_in_a_configuration_is_told_of_there() {
+    let files = |name: &str, key: &str| {
+        let property = |name: &str, value: &str| {
+            format!("<property>\n<name>{name}</name>\n<value>{value}</value></property>")
+        };
+        let config = [
+            "<configuration>",
+            &property("nameNode", "hdfs://nn:8020"),
+            &property("jobTracker", "rm:8032"),
+            &property(name, "/in"),
+            &property(key, "${nameNode}/apps/flow"),
+            "</configuration>",
+        ];
+        told(&[
+            ("flow/config.xml", &config.concat()),
+            ("flow/workflow.xml", SHELL),
+            ("flow/say.sh", "echo $1\n"),
+        ])
+    };
+    let key = "oozie.wf.application.path";
+    assert_eq!(files("inputFolder", key), "");
+    assert_eq!(
+        files("inputFodler", key),
+        "flow/config.xml:6:7: warning: nothing reads `inputFodler`, and nothing sets `inputFolder` [undefined-variable]\n"
+    );
+    assert_eq!(
+        files("inputFolder", "oozie.wf.aplication.path"),
+        "flow/config.xml:8:7: warning: the server has no property `oozie.wf.aplication.path` [misspelt-oozie-property]\n"
+    );
+}
+
+/// The only line that knows a name has the slip.
+#[test]
+fn a_property_that_only_its_own_line_knows_is_the_slip() {
+    let workflow = SHELL
+        .replace("inputFolder", "hive2_url")
+        .replace("<file>", "<env-var>URL=${hive2_url}</env-var><file>");
+    let files = |name: &str| {
+        let given = format!(
+            "# hive_url is the old name\nnameNode=hdfs://nn:8020\njobTracker=rm:8032\n{name}=jdbc\noozie.wf.application.path=${{nameNode}}/flow\n"
+        );
+        told(&[
+            ("flow/job.properties", &given),
+            ("flow/workflow.xml", &workflow),
+            ("flow/say.sh", "echo $1 $URL\n"),
+        ])
+    };
+    assert_eq!(files("hive2_url"), "");
+    assert_eq!(
+        files("hive_url"),
+        "flow/job.properties:4:1: warning: nothing reads `hive_url`, and nothing sets `hive2_url` [undefined-variable]\n"
+    );
+}
+
+/// A script reads the variables of its action.
+#[test]
+fn variables_of_a_shell_action_are_compared_with_its_script() {
+    let files = |name: &str, script: &str| {
+        let set = format!("<env-var>{name}=4</env-var>\n<env-var>MAX_EXECUTORS=8</env-var><file>");
+        let given = "nameNode=hdfs://nn:8020\njobTracker=rm:8032\ninputFolder=/in\noozie.wf.application.path=${nameNode}/flow\n";
+        told(&[
+            ("flow/job.properties", given),
+            ("flow/workflow.xml", &SHELL.replace("<file>", &set)),
+            ("flow/say.sh", script),
+        ])
+    };
+    let script = "FOLDER=$1\nrun --min $MIN_EXECUTORS --max ${MAX_EXECUTORS} $FOLDER\n";
+    assert_eq!(files("MIN_EXECUTORS", script), "");
+    for name in ["MIN_EXECUTOR", "MIN_EXCEUTORS"] {
+        assert_eq!(
+            files(name, script),
+            format!(
+                "flow/workflow.xml:5:14: warning: the script reads `MIN_EXECUTORS`, but is passed `{name}` [script-parameter-missing]\n"
+            )
+        );
+    }
+    // A program that the script runs may read it, and the script may set the other one.
+    assert_eq!(files("MIN_WORKERS", script), "");
+    assert_eq!(files("MIN_EXECUTOR", "MIN_EXECUTORS=1\nrun $MIN_EXECUTORS\n"), "");
+    assert_eq!(files("MIN_EXECUTOR", "run ${MIN_EXECUTORS:-1}\n"), "");
+}
+
+/// What a script sets leads to the definitions, and defaults of parameters are handed down.
+#[test]
+fn paths_in_a_script_lead_to_what_it_starts() {
+    let parent = |name: &str, path: &str| {
+        format!("<workflow-app name='p' xmlns='uri:oozie:workflow:0.5'><parameters><property><name>jobTracker</name>
+<value>rm:8032</value></property></parameters><start to='sub'/><action name='sub'><sub-workflow>
+<app-path>{name}{path}</app-path><propagate-configuration/></sub-workflow><ok to='end'/><error to='bad'/></action>
+<kill name='bad'><message>bad</message></kill><end name='end'/></workflow-app>")
+    };
+    let files = |name: &str| {
+        told(&[
+            (
+                "parent/start.sh",
+                "apps=/user/$USER/apps\nroot=$apps/parent\noozie job -config job.properties -D root=${root} -D apps=\"$apps\" -run\n",
+            ),
+            (
+                "parent/job.properties",
+                "nameNode=hdfs://nn:8020\ninputFolder=/in\noozie.wf.application.path=${root}\n",
+            ),
+            ("parent/workflow.xml", &parent(name, "${apps}/child")),
+            ("child/workflow.xml", SHELL),
+            ("child/say.sh", "echo $1\n"),
+        ])
+    };
+    assert_eq!(files("${nameNode}"), "");
+    assert_eq!(
+        files("${namenode}"),
+        "parent/workflow.xml:3:13: warning: nothing defines `namenode` [undefined-variable]\n"
+    );
+}
+
+/// Properties with a number are for the definition with that number.
+#[test]
+fn numbered_properties_start_the_numbered_definition() {
+    let given = |name: &str| {
+        format!(
+            "nameNode=hdfs://nn:8020\njobTracker=rm:8032\n{name}=/in\noozie.wf.application.path=${{nameNode}}/flow\n"
+        )
+    };
+    let found = told(&[
+        ("flow/job.properties", &given("inputFolder")),
+        ("flow/job2.properties", &given("source")),
+        ("flow/workflow.xml", SHELL),
+        ("flow/workflow2.xml", &SHELL.replace("inputFolder", "source")),
+        ("flow/say.sh", "echo $1\n"),
+    ]);
+    assert_eq!(found, "");
+}
+
+/// A function reads what a coordinator beside the workflow passes.
+#[test]
+fn functions_are_compared_with_what_a_coordinator_passes() {
+    let passing = DAILY.replace(
+        "<property><name>inputFolder",
+        "<property><name>CURRENT_DATE</name><value>2026</value></property><property><name>outputFolder</name><value>/out</value></property><property><name>inputFolder",
+    );
+    let files = |name: &str| {
+        let reading =
+            format!("<argument>${{wf:conf('{name}')}}${{outputFolder}}</argument>\n<file>");
+        told(&[
+            ("flow/coordinator.xml", passing.replace("${appFolder}", "/other/place").as_str()),
+            ("flow/workflow.xml", &SHELL.replace("<file>", &reading)),
+            ("flow/say.sh", "echo $1 $2\n"),
+        ])
+    };
+    assert_eq!(files("CURRENT_DATE"), "");
+    let found = files("CURENT_DATE");
+    assert!(
+        found.contains("flow/workflow.xml:5:26: warning: nothing sets `CURENT_DATE`"),
+        "{found}"
+    );
+    assert_eq!(found.lines().count(), 1, "{found}");
+}

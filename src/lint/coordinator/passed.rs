@@ -212,7 +212,7 @@ impl<'p> Passing<'p> {
             // A slip in the properties is reported there.
             let in_file = near
                 .filter(|_| slip.is_none())
-                .and_then(|near| self.in_properties(wanted, near, found.clone()));
+                .and_then(|near| self.in_properties(start, wanted, near, found.clone()));
             let in_file = in_file.or_else(|| self.torn(start, name, &mut left));
             let is_told = slip.is_some() || in_file.is_some();
             let mut found = in_file.unwrap_or(found);
@@ -329,28 +329,43 @@ impl<'p> Passing<'p> {
     /// Moves the finding to the properties file that sets the similar name.
     fn in_properties(
         &self,
+        start: &str,
         wanted: &Wanted<'_>,
         near: &str,
         found: Diagnostic,
     ) -> Option<Diagnostic> {
-        let bound = self.around.submission.values.get(near)?;
-        let Origin::File(file) = &bound.origin else { return None };
+        let own = self.around.submission.values.get(near).and_then(|bound| match &bound.origin {
+            Origin::File(file) => Some((bound.name_span, file.clone())),
+            _ => None,
+        });
+        let written = || {
+            let source = self.submitted(start)?;
+            let entries = properties::parse(&source.text).entries;
+            let entry = entries.into_iter().rfind(|entry| entry.name == near)?;
+            Some((entry.name_span, source.path.clone()))
+        };
+        let (place, file) = own.or_else(written)?;
         let mut found =
             found.note_in(self.around.path, self.path_span(), "the workflow is started here");
         found.message = format!("the workflow reads `{}`, but is passed `{near}`", wanted.name);
-        found.span = bound.name_span;
-        Some(found.of(Fault::Misnamed).in_file(file.clone()))
+        found.span = place;
+        Some(found.of(Fault::Misnamed).in_file(file))
     }
 
-    /// Returns the finding about a faulty line that was meant to set a name, in the properties that start the
-    /// coordinator.
-    fn torn(&self, start: &str, name: &str, left: &mut usize) -> Option<Diagnostic> {
+    /// Returns the properties file at the beginning of the chain of callers that a caller ends.
+    fn submitted(&self, start: &str) -> Option<&'p Arc<Source>> {
         let mut callers = self.around.submission.callers.iter();
         let by = callers.find(|caller| caller.path == start).map(|caller| caller.by.as_str());
         // A bundle passes on the properties that it gets.
         let first = by.and_then(|by| by.rsplit(", ").next()).filter(|first| !first.is_empty());
         let first = first.unwrap_or(start);
-        let source = self.around.files.text(first).filter(|_| first.ends_with(".properties"))?;
+        self.around.files.text(first).filter(|_| first.ends_with(".properties"))
+    }
+
+    /// Returns the finding about a faulty line that was meant to set a name, in the properties that start the
+    /// coordinator.
+    fn torn(&self, start: &str, name: &str, left: &mut usize) -> Option<Diagnostic> {
+        let source = self.submitted(start)?;
         let entries = properties::parse(&source.text).entries;
         let found = torn(&k::WORKFLOW_PARAMETERS_MISSING, source, &entries, name, left)?;
         Some(found.note_in(self.around.path, self.path_span(), "the workflow is started here"))

@@ -155,11 +155,11 @@ impl<'f> Start<'f> {
         }
     }
 
-    /// Returns the properties file at the beginning of the chain of callers.
-    pub(in crate::lint) fn properties(&self) -> Option<&'f str> {
+    /// Returns the file that is submitted at the beginning of the chain of callers: properties or a configuration.
+    pub(in crate::lint) fn submitted(&self) -> Option<&'f str> {
         let by = self.caller.and_then(|caller| caller.by.rsplit(", ").next());
-        let first = if self.is_properties { self.path } else { by };
-        first.filter(|path| path.ends_with(".properties"))
+        let first = if self.is_definition { by } else { self.path };
+        first.filter(|path| path.ends_with(".properties") || path.ends_with(".xml"))
     }
 
     /// Returns the names of the properties that it sets.
@@ -244,7 +244,16 @@ pub(in crate::lint) fn is_submitted(facts: &Facts<'_>) -> bool {
     let is_another = file.ends_with(".xml")
         && file != files::name_of(facts.path)
         && facts.beside(file).is_some_and(|file| facts.files.presence(&file) != Presence::Absent);
-    if is_another {
+    // A folder leads to the file with the default name.
+    let default = key.split('.').nth(1).map_or("", |kind| match kind {
+        "wf" => "workflow.xml",
+        "coord" => "coordinator.xml",
+        _ => "bundle.xml",
+    });
+    let is_beside_default = !file.ends_with(".xml")
+        && files::name_of(facts.path) != default
+        && facts.beside(default).is_some_and(|file| facts.files.text(&file).is_some());
+    if is_another || is_beside_default {
         return false;
     }
     // A path that cannot be resolved is filled in by a build: the file is a template, and the rest of it may be filled

@@ -3,6 +3,7 @@
 use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety, within};
 use crate::files;
 use crate::lint::facts::Action;
+use crate::lint::scripts::shell_script;
 use crate::lint::{Facts, Rule};
 use crate::passes::expressions::printed_keys;
 use crate::slips::has_name;
@@ -142,24 +143,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
 /// Returns the shell script that an action runs, if it captures the output and the script is in the application.
 fn script<'a>(facts: &Facts<'a>, action: &Action<'a>) -> Option<&'a Source> {
     action.each("capture-output").next().filter(|_| action.is(&["shell"]))?;
-    let exec = action.text("exec")?;
-    let shipped = action.texts(&["file"]).find_map(|file| {
-        let (path, link) = file.text.split_once('#').unwrap_or((&file.text, ""));
-        let link = if link.is_empty() { files::name_of(path) } else { link };
-        (link == exec.text).then(|| path.to_owned())
-    });
-    let path = shipped.unwrap_or_else(|| files::name_of(&exec.text).to_owned());
-    let name = files::name_of(&path);
-    let is_relative = !path.starts_with('/') && !path.contains([':', '$']);
-    let own = facts.beside(&path).filter(|_| is_relative);
-    let source = own.and_then(|own| facts.files.text(&own)).or_else(|| {
-        let mut same = facts.files.texts().filter(|source| files::name_of(&source.path) == name);
-        same.next().filter(|_| same.next().is_none())
-    })?;
-    let is_shell = [".sh", ".bash", ".ksh"].iter().any(|end| name.ends_with(end));
-    let first = source.text.lines().next().unwrap_or_default();
-    let is_run_otherwise = first.starts_with("#!") && !first.contains("sh");
-    (is_shell && !is_run_otherwise).then_some(&**source)
+    shell_script(facts, action)
 }
 
 /// Returns the source of the class that an action runs, if it captures the output.

@@ -117,6 +117,12 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             out.push(property.place(finding).fix(fix));
         }
     }
+    for (source, entries) in facts.configuration_files() {
+        for entry in entries {
+            let found = report(&entry.name, entry.name_span);
+            out.extend(found.map(|(finding, _)| finding.in_file(source.path.clone())));
+        }
+    }
     for (source, entries) in facts.property_files().iter().chain(facts.near_files()) {
         for entry in entries {
             let raw = source.slice(entry.value_span);

@@ -3,7 +3,7 @@
 use super::property_without_value::commented;
 use crate::diag::{Diagnostic, Fault, Group, Kind, Level, Patience};
 use crate::lint::facts::{PATH_KEYS, is_given, is_submitted};
-use crate::lint::misnamed::{SET_HERE, misnamed_key};
+use crate::lint::misnamed::{SET_HERE, is_outnumbered, misnamed_key};
 use crate::lint::reads;
 use crate::lint::torn::{MOST_LOOKED_THROUGH, torn};
 use crate::lint::{Facts, Language, Rule};
@@ -102,10 +102,13 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 // If several places agree, their spelling is right.
                 let has_slip = |key: &str, name: &str, places: usize| {
                     let texts = [&*source.text, facts.tree.text()];
-                    is_slip(key, name, texts) || places > 1 && !is_slip(name, key, ["", ""])
+                    is_slip(key, name, texts)
+                        || places > 1 && !is_slip(name, key, ["", ""])
+                        || is_outnumbered(facts, source, key, name)
                 };
                 let is_unread = |key: &&Entry| {
-                    !source.text.contains(&format!("${{{}}}", key.name))
+                    let reference = format!("${{{}}}", key.name);
+                    entries.iter().all(|other| !other.value.contains(&reference))
                         && facts.reads.iter().all(|read| read.name != key.name)
                 };
                 let key = key.filter(is_unread);

@@ -4,9 +4,11 @@ use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety, within};
 use crate::lint::scripts::Script;
 use crate::lint::{Facts, Rule};
 use crate::slips::has_name;
-use crate::source::Span;
+use crate::source::{Source, Span};
 use crate::syntax::xml::Decoded;
 use std::collections::HashSet;
+
+mod environment;
 
 pub(super) static RULE: Rule = Rule {
     kind: Kind {
@@ -30,6 +32,9 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     odd_params(facts, out);
     let odd: HashSet<Span> = out[before..].iter().map(|finding| finding.span).collect();
     let mut told: HashSet<(&str, &str)> = HashSet::new();
+    for action in facts.actions.iter().filter(|action| action.is(&["shell"])) {
+        environment::compare(facts, action, out);
+    }
     for action in facts.actions.iter().filter(|action| action.is(&["hive", "hive2", "pig"])) {
         // It is unknown which of several scripts the action runs, but a misspelled name in one of them is still wrong.
         for script in Script::any_of(facts, action) {
@@ -39,7 +44,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 out.extend(
                     meant
                         .filter(|_| is_new)
-                        .map(|meant| in_script(facts, &script, name, *at, meant)),
+                        .map(|meant| in_script(facts, script.source, name, *at, meant)),
                 );
             }
         }
@@ -60,7 +65,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             let read = Span::new(*at, at + 1);
             // The slip may be in the script: the given name consists of known words, or is read elsewhere in it.
             if let Some(meant) = script.meant(name, facts.tree.text()) {
-                out.push(in_script(facts, &script, name, *at, meant));
+                out.push(in_script(facts, script.source, name, *at, meant));
                 continue;
             }
             if let Some((_, given, span)) = slips.iter().find(|(wanted, ..)| wanted == name) {
@@ -132,7 +137,7 @@ fn odd_params(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
 /// Returns the finding about a misspelled name in the script, with the given name that was meant and its span.
 fn in_script(
     facts: &Facts<'_>,
-    script: &Script<'_>,
+    script: &Source,
     name: &str,
     at: usize,
     (given, span): (&str, Span),
@@ -142,5 +147,5 @@ fn in_script(
         .likely()
         .did_you_mean(given)
         .note_in(facts.path, span, "it is given here")
-        .in_file(script.source.path.clone())
+        .in_file(script.path.clone())
 }

@@ -7,7 +7,7 @@ use crate::lint::facts::{Start, has_default, is_given, starts};
 use crate::lint::forgotten::are_given_later;
 use crate::lint::handed_on::handed_on;
 use crate::lint::letters;
-use crate::lint::misnamed::{SET_HERE, misnamed_key};
+use crate::lint::misnamed::{SET_HERE, is_outnumbered, misnamed_key};
 use crate::lint::reads::{self, How, Read};
 use crate::lint::torn::{MOST_LOOKED_THROUGH, torn};
 use crate::lint::{Facts, Rule};
@@ -240,11 +240,12 @@ fn unread_key(
     name: &str,
     read: &BTreeSet<&str>,
 ) -> Option<(String, Span)> {
-    let source = start.properties().and_then(|path| facts.files.text(path))?;
+    let source = start.submitted().and_then(|path| facts.files.text(path))?;
     if read.contains(name) || source.text.contains(&format!("${{{name}}}")) {
         return None;
     }
-    let entry = properties::parse(&source.text).entries.into_iter().find(|e| e.name == name)?;
+    let entries = properties::entries_of(&source.path, &source.text);
+    let entry = entries.into_iter().find(|entry| entry.name == name)?;
     Some((source.path.clone(), entry.name_span))
 }
 
@@ -306,7 +307,8 @@ fn near_by(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         .collect();
     let mut patience = MOST_COMPARED;
     let mut told: BTreeSet<&str> = BTreeSet::new();
-    for (source, entries) in facts.property_files().iter().chain(facts.near_files()) {
+    let files = facts.property_files().iter().chain(facts.near_files());
+    for (source, entries) in files.chain(facts.configuration_files()) {
         let given: HashSet<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
         let common = read.iter().filter(|name| given.contains(*name)).count();
         if common == 0 {
@@ -475,6 +477,11 @@ fn undefined(place: Span, name: &str) -> Diagnostic {
     Diagnostic::new(&RULE.kind, place, message).of(Fault::Undefined).naming([name])
 }
 
+/// Returns the message about a name that a function reads and nothing sets.
+fn unset(name: &str) -> String {
+    format!("nothing sets `{name}`, so this is always empty")
+}
+
 /// Returns the finding about a name that most likely stands for another one.
 fn slip(place: &Read, near: &str, message: String) -> Diagnostic {
     let found = Diagnostic::new(&RULE.kind, place.span, message);
@@ -619,8 +626,7 @@ fn functions(
             out.push(found);
             continue;
         }
-        let message = format!("nothing sets `{name}`, so this is always empty");
-        out.push(slip(place, near, message).of(Fault::Unset));
+        out.push(slip(place, near, unset(name)).of(Fault::Unset));
     }
 }
 
@@ -659,8 +665,7 @@ fn of_launched(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             is_mistyped(name, near) || name.len() > 5 && name.eq_ignore_ascii_case(near)
         });
         if let Some(near) = near {
-            let message = format!("nothing sets `{name}`, so this is always empty");
-            out.push(slip(place, near, message).of(Fault::Unset));
+            out.push(slip(place, near, unset(name)).of(Fault::Unset));
         }
     }
 }
@@ -789,9 +794,9 @@ fn misnamed<'f>(
     let mut told: HashSet<(String, String)> = HashSet::new();
     let (mut patience, mut slips) = (MOST_COMPARED, MOST_SLIPS);
     let mut left = MOST_LOOKED_THROUGH;
-    for start in all.iter().filter(|start| start.is_properties && start.is_whole) {
+    for start in all.iter().filter(|start| !start.is_definition && start.is_whole) {
         let Some(source) = start.path.and_then(|path| facts.files.text(path)) else { continue };
-        let entries = properties::parse(&source.text).entries;
+        let entries = properties::entries_of(&source.path, &source.text);
         let wanted = facts.reads.iter().filter(|place| match place.how {
             How::Variable => true,
             How::Function => place.name.len() > 3,
@@ -848,7 +853,9 @@ fn misnamed<'f>(
                 // If several places agree, their spelling is right.
                 || times() > 1
                     && (differ_in_signs(name, &entry.name)
-                        || !is_slip(name, &entry.name, [&source.text, facts.tree.text()]));
+                        || !is_slip(name, &entry.name, [&source.text, facts.tree.text()]))
+                || place.how == How::Variable
+                    && is_outnumbered(facts, source, &entry.name, name);
             // Configurations nearby do not matter if the callers are known.
             let known = facts.submission.callers.is_empty() && is_given(facts, name);
             if elsewhere || !theirs || known {

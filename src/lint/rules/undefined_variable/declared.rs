@@ -1,8 +1,8 @@
 //! Compares the variables that nothing defines with the names that the definition declares, or that a definition beside
 //! it passes on.
 
-use super::{MOST_COMPARED, likely_meant, undefined};
-use crate::diag::{Diagnostic, nearest, within};
+use super::{MOST_COMPARED, likely_meant, slip, undefined, unset};
+use crate::diag::{Diagnostic, Fault, nearest, within};
 use crate::files::folder_of;
 use crate::lint::Facts;
 use crate::lint::facts::{has_default, is_given};
@@ -82,6 +82,11 @@ pub(super) fn passed(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let letters = |text: &str| text.chars().filter(|c| !c.is_ascii_digit()).collect::<String>();
     let is_plural =
         |a: &str, b: &str| a.strip_suffix('s') == Some(b) || b.strip_suffix('s') == Some(a);
+    let before = out.len();
+    by_callers(facts, &read, out);
+    if out.len() > before {
+        return;
+    }
     let own = facts.folder();
     let beside = facts.files.texts().filter(|other| {
         other.path != facts.path
@@ -106,7 +111,7 @@ pub(super) fn passed(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             continue;
         }
         let texts = [source.text.as_str(), facts.tree.text()];
-        for place in facts.reads.iter().filter(|place| place.how == How::Variable) {
+        for place in facts.reads.iter().filter(|place| place.how != How::Dotted) {
             let name = place.name.as_str();
             if has_default(facts, name) || is_given(facts, name) || name.len() < 5 {
                 continue;
@@ -124,8 +129,50 @@ pub(super) fn passed(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 continue;
             }
             let words = format!("`{near}` is passed here, but nothing reads it");
-            let found = likely_meant(place, near, undefined(place.span, name));
+            let found = match place.how {
+                How::Function => slip(place, near, unset(name)).of(Fault::Unset),
+                _ => likely_meant(place, near, undefined(place.span, name)),
+            };
             out.push(found.note_in(source.path.clone(), passed[near], words));
         }
+    }
+}
+
+/// Reports names similar to one that every definition that starts this one passes to it. Its callers' own properties are
+/// unknown, so the similar name must show that they are not meant to set this one.
+fn by_callers(facts: &Facts<'_>, read: &BTreeSet<&str>, out: &mut Vec<Diagnostic>) {
+    let callers = &facts.submission.callers;
+    let Some(first) = callers.first().filter(|_| callers.iter().all(|c| c.is_definition)) else {
+        return;
+    };
+    let is_passed = |name: &str| callers.iter().all(|caller| caller.values.contains_key(name));
+    let passed: Vec<&str> =
+        first.values.keys().map(String::as_str).filter(|name| is_passed(name)).collect();
+    if passed.iter().filter(|name| read.contains(*name)).count() < ENOUGH_PASSED {
+        return;
+    }
+    let mut left = MOST_COMPARED;
+    for place in facts.reads.iter().filter(|place| place.how == How::Variable) {
+        let name = place.name.as_str();
+        let is_known = || {
+            has_default(facts, name)
+                || is_given(facts, name)
+                || callers.iter().any(|caller| caller.values.contains_key(name))
+                || facts.submission.near.read.get(name).is_some_and(|count| *count > 1)
+        };
+        if name.len() < 6 || left < passed.len() || is_known() {
+            continue;
+        }
+        left -= passed.len();
+        let near = nearest(name, passed.iter().copied()).filter(|near| {
+            within(near, name, 1).is_some()
+                && differ_in_a_word(name, near)
+                && begin_alike(name, near)
+                && (read.contains(near) || !is_slip(near, name, ["", facts.tree.text()]))
+        });
+        let Some(near) = near else { continue };
+        let found = likely_meant(place, near, undefined(place.span, name));
+        let words = format!("`{near}` is passed here");
+        out.push(found.note_in(first.path.clone(), first.span, words));
     }
 }
