@@ -263,7 +263,8 @@ impl Gathering {
                 all.filter_map(|element| call(element, NAMES[1], true)).collect()
             }
             "workflow-app" => {
-                let global = root.child("global");
+                let mut globals = root.elements();
+                let global = globals.find(|e| within(e.name(), "global", 1).is_some());
                 let has = |names: &[&str]| {
                     // A misspelled element counts as present; the typo itself is reported elsewhere.
                     let meant = |element: Element<'_>| {

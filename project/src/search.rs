@@ -568,7 +568,8 @@ pub(crate) fn kind_of(tree: &Tree, path: &Path, head: &[u8]) -> Option<FileKind>
     };
     recognize(&text).or_else(|| {
         // There may be a long license before the root element.
-        let prolog = text.trim_start().starts_with("<!--") || text.trim_start().starts_with("<?");
+        let signs = ["<!-", "<--", "<?", "<xml"];
+        let prolog = signs.iter().any(|sign| text.trim_start().starts_with(sign));
         let size = tree.about(path).ok().filter(|_| prolog)?.length();
         if size <= HEAD || size > source::SIZE_LIMIT {
             return None;

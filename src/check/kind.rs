@@ -53,10 +53,11 @@ fn by_end(text: &str) -> Option<FileKind> {
     let (_, start, kind) = kinds.into_iter().find(|(end, ..)| text.ends_with(end))?;
     let before = text[..text.find(start)?].trim_start_matches('\u{feff}').trim();
     // The directives of a generator may precede a template, which is not a definition. A slip is a letter or two, a
-    // line of words that should be a comment, or an unterminated comment.
+    // line of words that should be a comment, or a comment or a declaration with a mistake.
     let is_words = || !before.contains(['\n', '<', '>', '{', '}', '#', '@', '%', '$']);
+    let is_marked = ["<!-", "<--", "<?", "<xml", "< ?xml"];
     let is_slip =
-        before.len() < 3 || before.starts_with("<!--") || before.starts_with("<?") || is_words();
+        before.len() < 3 || is_marked.iter().any(|sign| before.starts_with(sign)) || is_words();
     let of_template = ["{{", "{%", "<%", "<#", "#set", "#if", "#foreach"];
     (is_slip && !of_template.iter().any(|sign| before.contains(sign))).then_some(kind)
 }

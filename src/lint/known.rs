@@ -182,14 +182,15 @@ pub(super) fn hadoop_property_meant(name: &str) -> Option<&'static str> {
     {
         return None;
     }
-    // Common names for the folders of a job.
-    let folder = match bare {
+    // Common names for the folders and the queue of a job.
+    let common = match bare {
+        "mapreduce.job.queue" | "mapreduce.queue.name" => Some("mapreduce.job.queuename"),
         "mapred.input.path" | "mapred.input.folder" => Some("mapred.input.dir"),
         "mapred.output.path" | "mapred.output.folder" => Some("mapred.output.dir"),
         _ => None,
     };
-    if folder.is_some() {
-        return folder;
+    if common.is_some() {
+        return common;
     }
     const MOST: usize = 2;
     let (own, own_letters) = (digits(bare), letters(bare.chars()));

@@ -29,6 +29,8 @@ pub enum How {
     Function,
     /// `${a.b}`, which reads a property of the variable `a`; values are strings, which have none.
     Dotted,
+    /// `wf:actionData('a')[name]`: a key, which probably lacks its quotes.
+    Key,
 }
 
 /// Words of the expression language that are not variables.
@@ -176,6 +178,16 @@ fn scan(
             if matches!(before, Some(Token::Sign(b'.'))) || WORDS.contains(&word) {
                 continue;
             }
+            // After an operand, it is in the place of an operator.
+            let behind = text[range.start + 2..start].trim_end();
+            let stem = behind.trim_end_matches(|c: char| c.is_ascii_alphanumeric() || c == '_');
+            let is_operand = match &behind[stem.len()..] {
+                "" => behind.ends_with([')', ']', '\'', '"']),
+                word => !WORDS.contains(&word),
+            };
+            if is_operand {
+                continue;
+            }
             if !matches!(tokens.get(index + 1), Some(Token::Sign(b'('))) {
                 if let Some(Token::Sign(b'.')) = tokens.get(index + 1)
                     && let Some(end) = dotted_end(tokens, index)
@@ -186,6 +198,14 @@ fn scan(
                 }
                 // `${env:X}` is a placeholder of another language, and no name begins with a dollar sign.
                 if word.starts_with('$') || word.contains(':') && !is_choice {
+                    continue;
+                }
+                let signs = tokens.get(index.saturating_sub(2)..index);
+                if matches!(signs, Some([Token::Sign(b')'), Token::Sign(b'[')]))
+                    && matches!(tokens.get(index + 1), Some(Token::Sign(b']')))
+                {
+                    let name = word.to_owned();
+                    out.push(Read { name, span: place(start, end), how: How::Key, expression });
                     continue;
                 }
                 // `c?x:y` has two names, separated by the colon of the conditional.
@@ -274,6 +294,14 @@ fn tokenize(text: &str, from: usize, end: usize, tokens: &mut Vec<Token>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_follows_an_operand_is_not_a_variable() {
+        check("${a greater 0}", &["a"]);
+        check("${f()['x'] * 1 atLeast b}", &[]);
+        check("${not a and empty b or c}", &["a", "b", "c"]);
+        check("${a gt 1 ? b : c}", &["a", "b", "c"]);
+    }
 
     #[track_caller]
     fn check(text: &str, expected: &[&str]) {

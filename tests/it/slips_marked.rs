@@ -200,7 +200,7 @@ fn parts_in_another_place_are_told_once() {
     // An attribute without its equals sign: the namespace.
     let found = told(&[("workflow.xml", &flow(&right).replace("xmlns=", "xmlns "))]);
     assert_eq!(lines(&found), 1, "{found}");
-    assert!(found.contains("attribute `xmlns` has no value"), "{found}");
+    assert!(found.contains("the `=` after `xmlns` is missing"), "{found}");
     // A node in an unterminated comment.
     let hidden = "<!-- first\n<action name='b'><fs><mkdir path='/tmp/b'/></fs><ok to='end'/><error to='bad'/></action>\n<!-- last -->\n<kill";
     let found = told(&[(

@@ -88,6 +88,10 @@ pub(in crate::check) fn of_markup(tree: &Tree, is_on: IsOn<'_>, found: &mut Vec<
         .filter(|child| child.kind() == NodeKind::Text)
         .map(|child| child.span())
         .collect();
+    // Actions need what a broken `global` may hold.
+    let of_global = places.iter().any(|place| {
+        within(tree.text()[place.range()].trim_matches(['<', '/', '>']), "global", 2).is_some()
+    });
     let mut of_root: HashSet<Span> = root.elements().map(|child| child.name_span()).collect();
     of_root.insert(root.name_span());
     found.retain(|finding| {
@@ -111,6 +115,9 @@ pub(in crate::check) fn of_markup(tree: &Tree, is_on: IsOn<'_>, found: &mut Vec<
             return false;
         }
         let needs = NEEDS.contains(&finding.kind.name);
+        if needs && of_global {
+            return false;
+        }
         let graph = finding.kind.group == Group::Graph
             || is(finding, "unresolved-transition")
                 && !is_mistyped_target(tree, finding, &mut patience);

@@ -1,7 +1,7 @@
 //! Findings about a line of properties explain those about its value.
 
 use super::{IsOn, is};
-use crate::diag::Diagnostic;
+use crate::diag::{Diagnostic, Fault};
 use crate::files::Files;
 use crate::source::Span;
 use std::collections::HashSet;
@@ -54,6 +54,24 @@ pub(in crate::check) fn of_values(files: &Files, is_on: IsOn<'_>, found: &mut Ve
         if !places.is_empty() {
             found.retain(|finding| !(is(finding, second) && near(finding)));
         }
+    }
+    // In a coordinator that ends before it starts, no instance is in time.
+    if found.iter().any(|finding| is(finding, "start-not-before-end") && is_on(finding)) {
+        found.retain(|finding| !is(finding, "initial-instance-after-use"));
+    }
+    // References to a property whose name is misspelled in its own file look unresolved.
+    let misnamed: HashSet<(Option<String>, String)> = found
+        .iter()
+        .filter(|finding| finding.is(Fault::Misnamed) && is_on(finding))
+        .flat_map(|finding| finding.names.iter().map(|name| (finding.file.clone(), name.clone())))
+        .collect();
+    if !misnamed.is_empty() {
+        found.retain(|finding| {
+            let key = |name: &String| misnamed.contains(&(finding.file.clone(), name.clone()));
+            let is_reference =
+                is(finding, "property-unresolved-reference") && !finding.is(Fault::Misnamed);
+            !(is_reference && finding.names.iter().any(key))
+        });
     }
     // Names that a faulty line contains look missing because of that line.
     let taken: HashSet<String> = found

@@ -301,11 +301,11 @@ fn why(value: &str) -> &'static str {
     }
 }
 
-/// Whether the last part of a host name is a number, and the others are not: `nn.example.com.8020`.
+/// Whether the last part of a host name is a number, and the others are not: `nn.example.com.8020`, `nn;8020`.
 fn ends_in_port(value: &str) -> bool {
     let Some((_, rest)) = value.split_once("://") else { return false };
     let host = rest.split('/').next().unwrap_or_default();
-    let Some((name, last)) = host.rsplit_once('.') else { return false };
+    let Some((name, last)) = host.rsplit_once(['.', ';']) else { return false };
     let is_number = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
     last.len() > 3 && is_port(last) && !host.contains(':') && !name.split('.').any(is_number)
 }

@@ -40,6 +40,10 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             out.push(of_scheme(span, facts.slice(span), "jdbc"));
             continue;
         }
+        if let Some((range, near)) = jdbc_without_colon(&text.text) {
+            out.push(of_jdbc(text.source(range), near));
+            continue;
+        }
         if let Some((range, near)) = driver(&text.text).filter(|_| element.name() != "message") {
             let span = text.source(range);
             out.push(of_driver(span, facts.slice(span), near));
@@ -90,7 +94,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 Slip::Slashes(right) => {
                     found.fix(Fix::guess(format!("Write `{right}`"), span, right))
                 }
-                Slip::Port | Slip::Ports | Slip::Blank => found,
+                _ => found,
             });
         }
     }
@@ -140,6 +144,12 @@ fn in_properties(facts: &Facts<'_>, hosts: &HashSet<&str>, out: &mut Vec<Diagnos
                 let start = entry.value_span.start as usize;
                 let span = Span::new(start + range.start, start + range.end);
                 out.push(of_scheme(span, &raw[range], "jdbc").in_file(source.path.clone()));
+                continue;
+            }
+            if let Some((range, near)) = jdbc_without_colon(raw) {
+                let start = entry.value_span.start as usize;
+                let span = Span::new(start + range.start, start + range.end);
+                out.push(of_jdbc(span, near).in_file(source.path.clone()));
                 continue;
             }
             if let Some((range, near)) = driver(raw) {
@@ -275,6 +285,12 @@ fn driver(text: &str) -> Option<(std::ops::Range<usize>, &'static str)> {
     Some((start..start + name.len(), near))
 }
 
+fn of_jdbc(span: Span, database: &str) -> Diagnostic {
+    let message = "a colon is missing between `jdbc` and the name of the database";
+    let found = Diagnostic::new(&RULE.kind, span, message).likely();
+    found.did_you_mean(format!("jdbc:{database}"))
+}
+
 fn of_driver(span: Span, name: &str, near: &str) -> Diagnostic {
     let message = format!("no driver has URLs that begin with `jdbc:{name}:`");
     Diagnostic::new(&RULE.kind, span, message).about(name).likely().did_you_mean(near)
@@ -286,6 +302,18 @@ fn of_database_slash(span: Span, written: &str) -> Diagnostic {
         false => "a slash is missing: the URL of a database has two before its host",
     };
     Diagnostic::new(&RULE.kind, span, message).likely()
+}
+
+/// Returns the beginning of a JDBC URL without a colon between `jdbc` and the database.
+fn jdbc_without_colon(text: &str) -> Option<(std::ops::Range<usize>, &'static str)> {
+    let start = memchr::memmem::find(text.as_bytes(), b"jdbc")?;
+    let behind = &text[start + 4..];
+    let rest = behind.trim_start_matches([' ', '.', ';', ',', '/', '-', '_']);
+    let gap = behind.len() - rest.len();
+    let database = DATABASES.iter().find(|database| {
+        rest.strip_prefix(**database).is_some_and(|rest| rest.starts_with("://"))
+    })?;
+    (gap < 2).then_some((start..start + 4 + gap + database.len(), *database))
 }
 
 /// Returns the beginning of a JDBC URL whose scheme is a misspelled `jdbc`.
@@ -410,15 +438,18 @@ enum Slip {
     Ports,
     /// A blank before the host.
     Blank,
+    /// Another character than a colon before the port.
+    NoColon,
 }
 
 fn finding(span: Span, text: &str, slip: Slip) -> Diagnostic {
     let right = match slip {
         Slip::Slashes(right) => right,
-        Slip::Port | Slip::Ports | Slip::Blank => {
+        Slip::Port | Slip::Ports | Slip::Blank | Slip::NoColon => {
             let message = match slip {
                 Slip::Ports => "a host has one port, but this has two",
                 Slip::Blank => "a URI cannot have a space before its host",
+                Slip::NoColon => "a port begins with `:`",
                 _ => "this is not a port: the number after the colon must be below 65536",
             };
             return Diagnostic::new(&RULE.kind, span, message).likely();
@@ -464,6 +495,16 @@ fn problem(text: &str) -> Option<(std::ops::Range<usize>, Slip)> {
     {
         let end = scheme.len() + 1 + slashes + host.len();
         return Some((end - port.len() - 1..end, Slip::Port));
+    }
+    // Several hosts are separated by commas, and have ports of their own.
+    if slashes == 2
+        && OF_HOSTS.iter().chain(&OF_FILES).any(|known| *known == scheme)
+        && let Some(at) = host.rfind([';', ',']).filter(|_| !host.contains([':', '$']))
+        && host.len() - at > 2
+        && host[at + 1..].bytes().all(|byte| byte.is_ascii_digit())
+    {
+        let start = scheme.len() + 1 + slashes + at;
+        return Some((start..start + host.len() - at, Slip::NoColon));
     }
     if let Some((first, last)) = host.rsplit_once(':')
         && slashes == 2

@@ -68,8 +68,21 @@ fn nearest_known(name: &str) -> Option<&'static str> {
         .filter_map(|known| Some((within(name, known, 2)?, *known)))
         .min()
         .map(|(_, known)| known);
-    // `oozie.wf.app.path` can mean nothing else.
-    near.or_else(|| {
+    // `oozie.wf.app.path` and `oozie.workflow.application.path` can mean nothing else.
+    let spelled_out = || {
+        let kind = name.strip_prefix("oozie.")?.strip_suffix(".application.path")?;
+        let of = |short: &str| {
+            let long = match short {
+                "wf" => "workflow",
+                "coord" => "coordinator",
+                _ => short,
+            };
+            within(kind, long, 1).is_some() || kind == format!("{long}-app")
+        };
+        let key = |key: &&&str| key.split('.').nth(1).is_some_and(of);
+        PATH_KEYS.iter().find(key).copied()
+    };
+    near.or_else(spelled_out).or_else(|| {
         PATH_KEYS.into_iter().find(|known| {
             known.strip_suffix("application.path").is_some_and(|start| {
                 name.strip_prefix(start).is_some_and(|rest| {

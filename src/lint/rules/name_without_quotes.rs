@@ -2,7 +2,7 @@
 
 use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety};
 use crate::lint::facts::{has_default, is_given, starts};
-use crate::lint::reads::expressions;
+use crate::lint::reads::{How, expressions};
 use crate::lint::{Facts, Rule};
 use crate::source::Span;
 use crate::syntax::xml::{Decoded, Element};
@@ -49,6 +49,7 @@ fn named(facts: &Facts<'_>) -> HashSet<String> {
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     compared(facts, out);
+    keys(facts, out);
     // Computed only on demand, since few definitions pass a bare name to a function.
     let named = LazyCell::new(|| named(facts));
     let calls = |text: &str| {
@@ -90,6 +91,24 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 );
             }
         }
+    }
+}
+
+/// Reports keys of captured outputs without quotes, unless something sets a variable of that name.
+fn keys(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
+    for read in facts.reads.iter().filter(|read| read.how == How::Key) {
+        let name = read.name.as_str();
+        let is_variable = facts.reads.iter().any(|r| r.how == How::Variable && r.name == name);
+        if is_variable || is_given(facts, name) {
+            continue;
+        }
+        let message = format!("`{name}` is read as a variable, and its value is used as the key");
+        out.push(
+            Diagnostic::new(&RULE.kind, read.span, message)
+                .likely()
+                .help(format!("write `'{name}'`"))
+                .fix(Fix::guess("Add the quotes", read.span, format!("'{name}'"))),
+        );
     }
 }
 

@@ -1,6 +1,6 @@
 //! Numbers of retries that the server reduces, ignores or cannot parse.
 
-use crate::diag::{Diagnostic, Group, Kind, Level};
+use crate::diag::{Diagnostic, Group, Kind, Level, within};
 use crate::lint::facts::is_open;
 use crate::lint::{Facts, Rule};
 
@@ -21,7 +21,10 @@ pub(super) static RULE: Rule = Rule {
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let limit = facts.settings.server.retry_max.unwrap_or(3);
     for action in &facts.actions {
-        let maximum = action.element.attribute("retry-max");
+        // It may be misspelled.
+        let mut attributes = action.element.attributes();
+        let has_maximum =
+            attributes.any(|other| within(other.qualified_name(), "retry-max", 2).is_some());
         for name in ["retry-max", "retry-interval"] {
             let Some(attribute) = action.element.attribute(name) else { continue };
             let value = attribute.value();
@@ -40,7 +43,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                     format!("the server allows {limit} retries"),
                     "lower it; if your server allows more, set `retry-max` in `[server]` of `ankus.toml`",
                 ),
-                Ok(_) if name == "retry-interval" && maximum.is_none() => (
+                Ok(_) if name == "retry-interval" && !has_maximum => (
                     "the interval has no effect without `retry-max`".to_owned(),
                     "add `retry-max`; a server does not retry by default",
                 ),

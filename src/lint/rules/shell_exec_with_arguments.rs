@@ -1,7 +1,7 @@
 //! Command lines in `exec`.
 
 use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety};
-use crate::lint::facts::{masked, sibling};
+use crate::lint::facts::{links, masked, sibling};
 use crate::lint::{Facts, Rule};
 use crate::source::Span;
 
@@ -25,6 +25,10 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         let text = element.text().trimmed();
         let plain = masked(&text.text);
         let Some(at) = plain.find(' ') else { continue };
+        // A program may have this name.
+        if links(action).iter().any(|link| *link == text.text) {
+            continue;
+        }
         let message = "the server treats the whole text as the name of one program";
         let finding = Diagnostic::new(&RULE.kind, text.span(), message)
             .help("put each argument into its own `argument` element");

@@ -535,7 +535,7 @@ fn odd_ones(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let is_plural =
         |a: &str, b: &str| a.strip_suffix('s') == Some(b) || b.strip_suffix('s') == Some(a);
     let mut patience = MOST_COMPARED;
-    for place in facts.reads.iter().filter(|read| read.how != How::Dotted) {
+    for place in facts.reads.iter().filter(|read| !matches!(read.how, How::Dotted | How::Key)) {
         let name = place.name.as_str();
         let is_odd = counts.get(name) == Some(&1)
             && name.len() > 5
@@ -575,7 +575,7 @@ fn misspelt(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         let files = facts.property_files().iter().chain(facts.near_files());
         files.flat_map(|(_, entries)| entries).map(|entry| entry.name.as_str()).collect()
     });
-    for place in facts.reads.iter().filter(|read| read.how != How::Dotted) {
+    for place in facts.reads.iter().filter(|read| !matches!(read.how, How::Dotted | How::Key)) {
         let name = place.name.as_str();
         let is_near = || facts.submission.near.read.get(name).is_some_and(|count| *count > 1);
         let is_known = || has_default(facts, name) || is_given(facts, name) || given.contains(name);
@@ -800,7 +800,7 @@ fn misnamed<'f>(
         let wanted = facts.reads.iter().filter(|place| match place.how {
             How::Variable => true,
             How::Function => place.name.len() > 3,
-            How::Dotted => false,
+            How::Dotted | How::Key => false,
         });
         for place in wanted {
             let name = place.name.as_str();

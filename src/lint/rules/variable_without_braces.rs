@@ -81,7 +81,8 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let own = named_by.as_ref().map(|(root, _)| root.span());
     for (element, text) in said.chain(plain).chain(named_by) {
         let is_own = own == Some(element.span());
-        if WORDS.contains(&element.name())
+        let is_command = element.name() == "command";
+        if WORDS.contains(&element.name()) && !is_command
             || element.elements().next().is_some() && !is_own
             || half.contains(&text.span())
         {
@@ -122,6 +123,10 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             whole.then(|| (0..plain.len(), plain.to_owned()))
         });
         let Some((range, mut name)) = found else { continue };
+        // In a command, a shell or a database may read other forms.
+        if is_command && !plain[range.clone()].starts_with('{') {
+            continue;
+        }
         // If the case differs, the existing name is meant.
         if !known.contains(name.as_str())
             && let Some(meant) = known.iter().filter(|k| k.eq_ignore_ascii_case(&name)).min()

@@ -1,5 +1,6 @@
 //! Builds a tree from events, with recovery after each error.
 
+mod slips;
 mod tag;
 
 use foldhash::{HashSet, HashSetExt};
@@ -160,10 +161,7 @@ impl<'a> Parser<'a> {
             }
             from = again;
         }
-        let end = self.text.len();
-        while let Some((id, _)) = self.open.pop() {
-            self.close_unclosed(id, end);
-        }
+        self.close_beyond(0, self.text.len());
         // The capacities were estimates, and trees are kept.
         self.tree.nodes.shrink_to_fit();
         self.tree.tags.shrink_to_fit();
@@ -314,9 +312,7 @@ impl<'a> Parser<'a> {
     /// if that is not `end`.
     fn start_tag(&mut self, start: usize, end: usize) -> Option<usize> {
         let bytes = self.text.as_bytes();
-        let name_end = start
-            + 1
-            + bytes[start + 1..end].iter().take_while(|byte| is_name_byte(**byte)).count();
+        let name_end = start + 1 + self.name_length(start + 1, end);
         let delimiter = bytes.get(name_end).filter(|_| name_end < end);
         let named = is_name_start(bytes.get(start + 1).copied().unwrap_or(b' '))
             && delimiter.is_none_or(|byte| {
@@ -328,6 +324,12 @@ impl<'a> Parser<'a> {
         if !named {
             if let Some(behind) = self.slipped_comment(start) {
                 return Some(behind).filter(|at| *at < self.text.len());
+            }
+            if let Some(less) = self.apart(start, end) {
+                return self.tag_apart(start, less, end);
+            }
+            if let Some(name) = self.end_apart(start, end) {
+                return self.end_tag_apart(start, name, end);
             }
             let finding = Diagnostic::new(
                 &NOT_WELL_FORMED,
@@ -342,7 +344,12 @@ impl<'a> Parser<'a> {
             return Some(start + 1);
         }
 
-        let tag = self.tag(start, name_end, end);
+        self.named_tag(start, start, end)
+    }
+
+    /// Parses the start tag at `start` whose name begins after `less`.
+    fn named_tag(&mut self, start: usize, less: usize, end: usize) -> Option<usize> {
+        let tag = self.tag(less, less + 1 + self.name_length(less + 1, end), end);
         let again =
             (tag.end != end || self.text.as_bytes().get(end - 1) != Some(&b'>')).then_some(tag.end);
         if self.open.len() >= DEPTH_LIMIT {
@@ -354,6 +361,10 @@ impl<'a> Parser<'a> {
         }
         self.element(start, tag);
         again.filter(|at| *at < self.text.len())
+    }
+
+    fn name_length(&self, start: usize, end: usize) -> usize {
+        self.text.as_bytes()[start..end].iter().take_while(|byte| is_name_byte(**byte)).count()
     }
 
     /// Parses the end tag of the innermost element, if a regular one is at `start`: nearly every end tag is. Returns
@@ -385,9 +396,12 @@ impl<'a> Parser<'a> {
 
     fn end_tag(&mut self, start: usize, end: usize) -> Option<usize> {
         let bytes = self.text.as_bytes();
-        let name_end = start
-            + 2
-            + bytes[start + 2..end].iter().take_while(|byte| is_name_byte(**byte)).count();
+        if !bytes.get(start + 2).is_some_and(|byte| is_name_byte(*byte))
+            && let Some(name) = self.end_apart(start, end)
+        {
+            return self.end_tag_apart(start, name, end);
+        }
+        let name_end = start + 2 + self.name_length(start + 2, end);
         let name = &self.text[start + 2..name_end];
         let blanks =
             bytes[name_end..end].iter().take_while(|byte| byte.is_ascii_whitespace()).count();
@@ -403,10 +417,18 @@ impl<'a> Parser<'a> {
             };
             again = Some(tag_end).filter(|at| *at < self.text.len());
         }
+        self.end_element(name, start, tag_end);
+        again
+    }
 
+    /// Closes the innermost open element of a name, whose end tag is at `start..end`.
+    fn end_element(&mut self, name: &str, start: usize, end: usize) {
         let matches = |(id, _): &(NodeId, u32)| self.tree.slice(self.tree.tag(*id).name) == name;
         let Some(depth) = self.open.iter().rposition(matches) else {
-            let span = Span::new(start, tag_end);
+            if self.closed_too_early(name, start, end) {
+                return;
+            }
+            let span = Span::new(start, end);
             let finding =
                 Diagnostic::new(&NOT_WELL_FORMED, span, format!("`</{name}>` closes nothing"))
                     .of(Fault::ClosesNothing)
@@ -419,29 +441,53 @@ impl<'a> Parser<'a> {
                 None => finding,
             };
             self.report(finding);
-            return again;
+            return;
         };
-        while self.open.len() > depth + 1 {
-            let (id, before) =
-                self.open.pop().expect("other elements inside the matching one are still open");
-            self.prefixes.truncate(before as usize);
-            self.close_unclosed(id, start);
-        }
+        self.close_beyond(depth + 1, start);
         let (id, before) = self.open.pop().expect("the one that matches");
         self.prefixes.truncate(before as usize);
-        self.close(id, start, tag_end);
-        again
+        self.close(id, start, end);
+    }
+
+    /// Closes the open elements beyond the first `depth`, which have no end tags.
+    fn close_beyond(&mut self, depth: usize, at: usize) {
+        while self.open.len() > depth {
+            let (id, before) = self.open.pop().expect("more than `depth` are open");
+            self.prefixes.truncate(before as usize);
+            let outer = self.open.last().filter(|_| self.open.len() > depth);
+            match outer.map(|(outer, _)| *outer).filter(|outer| self.reopens(id, *outer)) {
+                Some(outer) => {
+                    self.not_an_end(id, outer);
+                    self.close_unclosed(id, at);
+                    self.open.pop();
+                    self.close_unclosed(outer, at);
+                }
+                None => {
+                    self.never_closed(id);
+                    self.close_unclosed(id, at);
+                }
+            }
+        }
+    }
+
+    /// Reports an element that has no end tag.
+    fn never_closed(&mut self, id: NodeId) {
+        if self.tree.truncated {
+            return;
+        }
+        if let Some(twin) = self.empty_twin(id) {
+            self.not_an_end(twin, id);
+            return;
+        }
+        let name = self.tree.tag(id).name;
+        let message = format!("`{}` is never closed", self.tree.slice(name));
+        let finding = Diagnostic::new(&NOT_WELL_FORMED, name, message.as_str());
+        self.report(finding.of(Fault::OpenElement).about(message));
     }
 
     /// Closes an element that has no end tag, and gives back the children that were its siblings.
     fn close_unclosed(&mut self, id: NodeId, at: usize) {
         let (name, span) = (self.tree.tag(id).name, self.tree.node(id).span);
-        if !self.tree.truncated {
-            let message = format!("`{}` is never closed", self.tree.slice(name));
-            let finding = Diagnostic::new(&NOT_WELL_FORMED, name, message.as_str());
-            self.report(finding.of(Fault::OpenElement).about(message));
-        }
-
         let last = self.last_of_its_kind(id);
         let indent = self.indent(span.start as usize).filter(|_| last.is_none());
         let mut is_behind = false;
@@ -635,6 +681,9 @@ impl<'a> Parser<'a> {
                 let line = trimmed.lines().next().unwrap_or(trimmed);
                 self.broken(Span::new(at, at + line.len()), "text outside the root element");
             }
+            return;
+        }
+        if memchr(b'>', raw.as_bytes()).is_some() && self.without_bracket(start, end) {
             return;
         }
         self.text_node(start, end);

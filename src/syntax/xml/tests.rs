@@ -112,6 +112,46 @@ fn raw_operators_are_found_and_kept() {
     );
 }
 
+#[test]
+fn a_name_apart_from_its_bracket_still_names_a_tag() {
+    let blank = "no whitespace is allowed after `<`";
+    let double = "a second `<` does not start an element";
+    let end = "an end tag begins with `</`";
+    check_broken("<w>< a x='1'/><b/></w>", "w(a x=1()b())", &[blank]);
+    check_broken("<w>\n<\n a>t</a></w>", "w(a('t'))", &[blank]);
+    check_broken("<w><<a x='1'/><b/></w>", "w(a x=1()b())", &[double]);
+    for slip in ["< /a>", "</ a>", "<//a>", "<\\a>", "<</a>"] {
+        check_broken(&format!("<w><a>t{slip}<b/></w>"), "w(a('t')b())", &[end]);
+    }
+    check_broken(
+        "<w><a>${x < y}</a></w>",
+        "w(a('${x < y}'))",
+        &["a bare `<` does not start an element"],
+    );
+}
+
+#[test]
+fn a_tag_without_its_bracket_is_still_a_tag() {
+    let missing = "the `<` of this tag is missing";
+    check_broken("<w><b/>a x='1'/><b/></w>", "w(b()a x=1()b())", &[missing]);
+    check_broken("<w>\na>\n<b/></a></w>", "w(a(b()))", &[missing]);
+    check_broken("<w><a>\n<b/>\n/a><b/></w>", "w(a(b())b())", &[missing]);
+    assert!(Tree::parse("<w><b/><a>x > y</a><a>a></a></w>").1.is_empty());
+}
+
+#[test]
+fn a_tag_with_the_bracket_of_another_kind_is_found_where_it_is() {
+    let closed = "this already closes `a`, which has an end tag below";
+    check_broken("<w><a x='1'/><b/></a><c/></w>", "w(a x=1(b())c())", &[closed]);
+    let open = "this is not an end tag, and `a` is never closed";
+    for text in ["<w><a><b/><a></w>", "<w><a><b/><a/></w>"] {
+        let (_, findings) = Tree::parse(text);
+        let found: Vec<_> = findings.iter().map(|f| (&*f.message, f.span.start)).collect();
+        assert_eq!(found, [(open, 10)], "{text}");
+    }
+    check_broken("<w><a x \"1\"/></w>", "w(a x=1())", &["the `=` after `x` is missing"]);
+}
+
 /// The fix of an ampersand depends on where it stands; in what looks like a tag it is a guess.
 #[test]
 fn an_ampersand_is_mended_where_it_stands() {

@@ -101,6 +101,16 @@ impl<'a> Parser<'a> {
             at
         };
         let equals = skip_whitespace(at + name_length);
+        let quote = bytes.get(equals).copied().filter(|_| equals < content_end);
+        if let Some(quote @ (b'"' | b'\'')) = quote
+            && memchr(quote, &bytes[equals + 1..content_end]).is_some()
+        {
+            let message = format!("the `=` after `{}` is missing", &self.text[name_span.range()]);
+            let finding = Diagnostic::new(&NOT_WELL_FORMED, name_span, message);
+            let fix = Fix::guess("Add the `=`", Span::at(name_span.end as usize), "=");
+            self.report(finding.fix(fix));
+            return self.quoted(name_span, equals, content_end);
+        }
         if equals >= content_end || bytes[equals] != b'=' {
             let finding = format!("attribute `{}` has no value", &self.text[name_span.range()]);
             self.faulty(Fault::NoValue, name_span, finding);
@@ -109,12 +119,18 @@ impl<'a> Parser<'a> {
             return Read::To(at + name_length);
         }
         let opening = skip_whitespace(equals + 1);
-        let quote = bytes.get(opening).copied();
-        let Some(quote) =
-            quote.filter(|byte| opening < content_end && matches!(byte, b'"' | b'\''))
-        else {
-            return self.unquoted(name_span, opening, content_end);
-        };
+        match bytes.get(opening) {
+            Some(b'"' | b'\'') if opening < content_end => {
+                self.quoted(name_span, opening, content_end)
+            }
+            _ => self.unquoted(name_span, opening, content_end),
+        }
+    }
+
+    /// Parses a value whose opening quote is at `opening`.
+    fn quoted(&mut self, name_span: Span, opening: usize, content_end: usize) -> Read {
+        let bytes = self.text.as_bytes();
+        let quote = bytes[opening];
         let at = opening + 1;
         let closing = memchr(quote, &bytes[at..content_end]);
         let torn = closing.and_then(|length| self.torn(at, at + length, content_end));
