@@ -6,6 +6,7 @@
 
 use crate::diag::{is_mistyped, nearest, within};
 use crate::files::{folder_of, join, name_of};
+use crate::slips;
 use crate::source::Span;
 use crate::syntax::properties::{self, Alike, Caller, Lost, Near};
 use crate::syntax::xml::{Element, Tree};
@@ -14,6 +15,7 @@ use memchr::memmem;
 use std::borrow::Cow;
 use std::cell::{LazyCell, OnceCell};
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Deref;
 use std::sync::Arc;
 
 mod calls;
@@ -21,6 +23,7 @@ mod filtered;
 mod followed;
 mod kinds;
 mod launched;
+mod misnamed;
 mod near;
 mod sources;
 
@@ -406,6 +409,7 @@ impl Gathering {
         let of_path: HashMap<&str, usize> =
             self.starters.iter().enumerate().map(|(at, s)| (s.path.as_str(), at)).collect();
         let (mut followed_so_far, mut merged) = (0, 0);
+        let called = LazyCell::new(|| misnamed::names_called(&self.starters));
         // Callers pass on what they were started with; those without known callers of their own only what they have.
         for kind in [Kind::Properties, Kind::Bundle, Kind::Coordinator, Kind::Workflow] {
             let unseen = |starter: &Starter| !index.callers.contains_key(&starter.path);
@@ -421,8 +425,8 @@ impl Gathering {
                     }
                     followed_so_far += 1;
                     let caller = started(starter, call, context.as_ref(), &mut merged);
-                    let target =
-                        self.resolve(followed, starter, call, (context.as_ref(), &caller), index);
+                    let around = (context.as_ref(), &caller);
+                    let target = self.resolve(followed, starter, call, around, &called, index);
                     let Some(target) = target else { continue };
                     let known = index.callers.entry(target.to_owned()).or_default();
                     if known.len() >= MOST_CALLERS || known.contains(&caller) {
@@ -444,6 +448,7 @@ impl Gathering {
         starter: &Starter,
         call: &Call,
         (context, caller): (Option<&Caller>, &Caller),
+        called: &dyn Deref<Target = BTreeSet<&str>>,
         index: &mut Index,
     ) -> Option<&'d str> {
         // The caller computes the path, from its own properties.
@@ -467,11 +472,19 @@ impl Gathering {
                 followed.lost(starter, call, given, is_root)
             }
         };
+        let mut target = target;
         let lost = lost
             .or_else(|| followed.slipped(starter, call, given))
             .or_else(|| match target {
                 None => followed.mistyped(starter, call, given),
                 Some(_) => None,
+            })
+            .or_else(|| {
+                let of_lost = || followed.misnamed(starter, call, given, &is_a, || called);
+                let (lost, meant) = target.is_none().then(of_lost)??;
+                // What is meant is followed, so that the typo has no further consequences.
+                target = Some(meant);
+                Some(lost)
             })
             .filter(|_| known < MOST_CALLERS);
         if let Some(lost) = lost {
@@ -578,8 +591,10 @@ impl Index {
         let lost: BTreeSet<&str> = lost.take(MOST_LOST).collect();
         let near = lost.into_iter().flat_map(|name| {
             let known = all().flatten().take(MOST_COMPARED_SCRIPTS);
-            known
-                .filter(move |(other, _)| ending(name) == ending(other) && is_mistyped(name, other))
+            known.filter(move |(other, _)| {
+                ending(name) == ending(other)
+                    && (is_mistyped(name, other) || slips::is_other_form(name, other))
+            })
         });
         near.flat_map(|(_, paths)| paths).cloned().collect()
     }

@@ -491,6 +491,13 @@ impl Default for Patience {
 }
 
 impl Patience {
+    /// Whether the budget suffices for so many further comparisons, which it then pays for.
+    pub(crate) fn allows(&self, count: usize) -> bool {
+        let left = self.0.get();
+        self.0.set(left.saturating_sub(count));
+        count <= left
+    }
+
     /// Like [`nearest`], until the budget is spent.
     pub(crate) fn nearest<'a>(
         &self,

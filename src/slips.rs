@@ -311,6 +311,33 @@ pub(crate) fn begin_alike(name: &str, other: &str) -> bool {
     first(&own, &others) == first(&others, &own)
 }
 
+/// Whether two names of several words are the same but for one word, which one of them lacks or abbreviates: `src` for
+/// `source`.
+pub(crate) fn is_other_form(name: &str, other: &str) -> bool {
+    let (own, others) = (words(name), words(other));
+    let same = own.iter().zip(&others).take_while(|(one, other)| one == other).count();
+    let (own, others) = (&own[same..], &others[same..]);
+    let after = own.iter().rev().zip(others.iter().rev());
+    let after = after.take_while(|(one, other)| one == other).count();
+    let (own, others) = (&own[..own.len() - after], &others[..others.len() - after]);
+    let is_word = |word: &String| word.len() > 2 && !word.bytes().all(|b| b.is_ascii_digit());
+    same + after > 2
+        && match (own, others) {
+            ([word], []) | ([], [word]) => is_word(word),
+            ([one], [other]) => abbreviates(one, other) || abbreviates(other, one),
+            _ => false,
+        }
+}
+
+/// Whether a word has some of the letters of another one, in order, beginning with the same.
+fn abbreviates(short: &str, long: &str) -> bool {
+    let mut letters = long.chars();
+    short.len() > 2
+        && short.chars().next() == long.chars().next()
+        && !short.contains(|c: char| c.is_ascii_digit())
+        && short.chars().all(|letter| letters.any(|other| other == letter))
+}
+
 fn plain(name: &str) -> String {
     name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }

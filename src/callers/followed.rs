@@ -34,7 +34,7 @@ pub(super) struct Followed<'d> {
     pub(super) common: usize,
     /// The top folders that contain definitions.
     tops: HashSet<&'d str>,
-    patience: Patience,
+    pub(super) patience: Patience,
     hasher: RandomState,
 }
 
@@ -81,6 +81,11 @@ impl<'d> Followed<'d> {
     fn with_end(&self, end: u64) -> &[(u64, u32)] {
         let from = &self.ends[self.ends.partition_point(|(other, _)| *other < end)..];
         &from[..from.partition_point(|(other, _)| *other == end)]
+    }
+
+    /// All definitions, sorted by path components.
+    pub(super) fn definitions(&self) -> &[&'d str] {
+        &self.in_order
     }
 
     /// Hash of a top folder, combined with those of the ends below it.

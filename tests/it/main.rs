@@ -109,6 +109,7 @@ mod slips_apart;
 mod slips_callers;
 mod slips_handed;
 mod slips_marked;
+mod slips_named;
 mod slips_near;
 mod slips_programs;
 mod staged;

@@ -16,7 +16,7 @@ const CORE: &[(&str, &str)] = &[
     ("settings", "text source diag"),
     ("files", "source"),
     ("syntax", "source budget diag files"),
-    ("callers", "source budget diag files syntax"),
+    ("callers", "source slips budget diag files syntax"),
     ("schema", "source budget diag settings syntax"),
     ("ir", "source budget diag syntax"),
     // The pass over expressions gets the site's functions from the settings.

@@ -1,0 +1,68 @@
+//! Slips in the names of files and options that show without knowing where anything is deployed.
+
+use crate::slips::told;
+
+const BUNDLE: &str = "<bundle-app name='b' xmlns='uri:oozie:bundle:0.2'>\n<coordinator name='sales'>
+<app-path>${ROOT_OF_BUILD}/coordinators/sales_daily.xml</app-path></coordinator>\n<coordinator name='stock'>
+<app-path>${ROOT_OF_BUILD}/coordinators/stock_daily.xml</app-path></coordinator></bundle-app>";
+const COORDINATOR: &str = "<coordinator-app name='c' frequency='${coord:days(1)}' start='2026-01-01T00:00Z'
+  end='2027-01-01T00:00Z' timezone='UTC' xmlns='uri:oozie:coordinator:0.4'>
+<controls><concurrency>1</concurrency></controls>
+<action><workflow>\n<app-path>${ROOT_OF_BUILD}/flows/load_sales</app-path></workflow></action></coordinator-app>";
+
+fn one_action(body: &str) -> String {
+    format!(
+        "<workflow-app name='w' xmlns='uri:oozie:workflow:0.5'><start to='a'/><action name='a'>
+{body}<ok to='end'/><error to='bad'/></action>
+<kill name='bad'><message>bad</message></kill><end name='end'/></workflow-app>"
+    )
+}
+
+fn flow(path: &str) -> String {
+    one_action(&format!("<fs><mkdir path='{path}'/></fs>"))
+}
+
+fn told_of_links(bundle: &str, coordinator: &str) -> String {
+    let stock = COORDINATOR.replace("load_sales", "load_stock");
+    let found = told(&[
+        ("pom.xml", "<project/>"),
+        ("bundle/bundle.xml", bundle),
+        ("coordinators/sales_daily.xml", coordinator),
+        ("coordinators/stock_daily.xml", &stock),
+        ("flows/load_sales/workflow.xml", &flow("hdfs://nn/sales")),
+        ("flows/load_stock/workflow.xml", &flow("hdfs://nn/stock")),
+    ]);
+    let is_other = |line: &&str| !line.contains("ROOT_OF_BUILD` [") && !line.is_empty();
+    let lines: Vec<&str> = found.lines().filter(is_other).collect();
+    lines.join("\n")
+}
+
+/// The name of a definition is compared with those of the repository, whatever variables come before it.
+#[test]
+fn a_definition_is_found_by_its_name_alone() {
+    let before = told_of_links(BUNDLE, COORDINATOR);
+    let after = |bundle: &str, coordinator: &str| {
+        let found = told_of_links(bundle, coordinator);
+        let new: Vec<&str> = found.lines().filter(|line| !before.contains(line)).collect();
+        new.join("\n")
+    };
+    for name in ["sales_dialy.xml", "sale_daily.xml"] {
+        assert_eq!(
+            after(&BUNDLE.replace("sales_daily.xml", name), COORDINATOR),
+            format!(
+                "bundle/bundle.xml:3:11: warning: there is no coordinator at `${{ROOT_OF_BUILD}}/coordinators/{name}` [bundle-app-path-not-found]"
+            )
+        );
+    }
+    assert_eq!(
+        after(BUNDLE, &COORDINATOR.replace("load_sales", "laod_sales")),
+        "coordinators/sales_daily.xml:5:11: warning: there is no workflow at `${ROOT_OF_BUILD}/flows/laod_sales` [workflow-not-found]"
+    );
+    // A definition of another name may be kept elsewhere, and one that something else starts is not meant.
+    for (bundle, coordinator) in [
+        (BUNDLE.replace("sales_daily.xml", "returns_daily.xml"), COORDINATOR.to_owned()),
+        (BUNDLE.to_owned(), COORDINATOR.replace("load_sales", "load_returns")),
+    ] {
+        assert_eq!(after(&bundle, &coordinator), "");
+    }
+}
