@@ -319,9 +319,10 @@ impl Project {
         // Properties name scripts, too.
         let given = loaded.submission.callers.iter().flat_map(|caller| caller.values.values());
         let given = given.map(|value| name_of(value.trim())).filter(|name| is_script(name));
-        let all: BTreeSet<&str> = words().chain(given).collect();
+        let given: BTreeSet<&str> = given.collect();
+        let all: BTreeSet<&str> = words().chain(given.iter().copied()).collect();
         let named = all.into_iter().filter_map(|word| near?.get(word)).flatten();
-        let alike = index.scripts_called_nearly(&own, words());
+        let alike = index.scripts_called_nearly(&own, words().chain(given));
         loaded.submission.keeps_scripts = index.keeps_scripts(&own);
         loaded.submission.misses_one_script = index.misses_one_script(&own);
         loaded.submission.scripts = Some(named.cloned().chain(alike).collect());

@@ -66,3 +66,35 @@ fn a_definition_is_found_by_its_name_alone() {
         assert_eq!(after(&bundle, &coordinator), "");
     }
 }
+
+/// A script in another folder, from which it is deployed, that the properties name.
+#[test]
+fn a_script_of_another_folder_is_found_by_its_name_alone() {
+    let flow = one_action(
+        "<hive xmlns='uri:oozie:hive-action:0.5'><job-tracker>rm:8032</job-tracker><name-node>hdfs://nn</name-node>
+<script>${script}</script></hive>",
+    );
+    let tell = |name: &str| {
+        told(&[
+            ("pom.xml", "<project/>"),
+            ("src/oozie/workflow.xml", &flow),
+            ("src/scripts/average_marks.sql", "select 1;\n"),
+            (
+                "src/oozie/job.properties",
+                &format!(
+                    "base=/user/x\noozie.use.system.libpath=true\noozie.wf.application.path=${{base}}/oozie\nscript=${{base}}/scripts/{name}\n"
+                ),
+            ),
+        ])
+    };
+    assert_eq!(tell("average_marks.sql"), "");
+    for name in ["average_mark.sql", "averge_marks.sql"] {
+        assert_eq!(
+            tell(name),
+            format!(
+                "src/oozie/job.properties:4:24: warning: `{name}` looks like a misspelling of `average_marks.sql` [misspelt-path]\n"
+            )
+        );
+    }
+    assert_eq!(tell("totals.sql"), "");
+}
