@@ -67,6 +67,91 @@ fn a_definition_is_found_by_its_name_alone() {
     }
 }
 
+fn sqoop(words: &[&str]) -> String {
+    let words: Vec<String> = words.iter().map(|word| format!("<arg>{word}</arg>\n")).collect();
+    told(&[(
+        "workflow.xml",
+        &one_action(&format!(
+            "<sqoop xmlns='uri:oozie:sqoop-action:0.4'><job-tracker>rm:8032</job-tracker><name-node>hdfs://nn</name-node>\n{}</sqoop>",
+            words.concat()
+        )),
+    )])
+}
+
+fn found(words: &[&str]) -> Vec<String> {
+    let told = sqoop(words);
+    let lines = told.lines().filter(|line| line.contains("sqoop"));
+    lines
+        .map(|line| line.split_once("warning: ").map_or(line, |(_, words)| words).to_owned())
+        .collect()
+}
+
+/// Options that Sqoop needs.
+#[test]
+fn sqoop_is_given_what_it_needs() {
+    let whole = [
+        "import",
+        "--connect",
+        "jdbc:mysql://db/shop",
+        "--username",
+        "${dbUser}",
+        "--query",
+        "select * from orders where $CONDITIONS",
+        "--split-by",
+        "id",
+        "-m",
+        "4",
+        "--target-dir",
+        "${outputDir}",
+    ];
+    let without = |from: usize, count: usize| {
+        let mut words = whole.to_vec();
+        words.drain(from..from + count);
+        found(&words)
+    };
+    assert_eq!(found(&whole), Vec::<String>::new());
+    assert_eq!(
+        without(3, 1),
+        ["this value belongs to no option; `--username` is missing [misspelt-sqoop-option]"]
+    );
+    assert_eq!(without(5, 2), ["`import` needs `--table` or `--query` [misspelt-sqoop-option]"]);
+    assert_eq!(
+        without(7, 2),
+        ["nothing says how to split the query among 4 mappers [sqoop-query-without-conditions]"]
+    );
+    assert_eq!(
+        without(11, 1),
+        ["this value belongs to no option; `--target-dir` is missing [misspelt-sqoop-option]"]
+    );
+    assert_eq!(
+        without(11, 2),
+        ["`import` needs `--target-dir` for its query [misspelt-sqoop-option]"]
+    );
+    // One finding for a misspelled option.
+    let mut words = whole.to_vec();
+    words[7] = "--splitby";
+    assert_eq!(
+        found(&words),
+        ["Sqoop has no option `--splitby`, and refuses it [misspelt-sqoop-option]"]
+    );
+    words[7] = "--split-by";
+    words.push("--as-avrofile");
+    assert_eq!(
+        found(&words),
+        ["Sqoop has no option `--as-avrofile`, and refuses it [misspelt-sqoop-option]"]
+    );
+    // A variable may be an option, and a file may have more of them.
+    for words in [
+        &["import", "--connect", "${url}", "${extraOptions}"][..],
+        &["import", "--connect", "${url}", "--options-file", "${file}"],
+        &["export", "--connect", "${url}", "--call", "refresh", "--export-dir", "/out"],
+        &["eval", "--connect", "${url}", "-e", "select 1"],
+        &["import", "--connect", "${url}", "--table", "orders"],
+    ] {
+        assert_eq!(found(words), Vec::<String>::new(), "{words:?}");
+    }
+}
+
 /// A script in another folder, from which it is deployed, that the properties name.
 #[test]
 fn a_script_of_another_folder_is_found_by_its_name_alone() {

@@ -9,6 +9,7 @@ use crate::source::Span;
 use crate::syntax::xml::Decoded;
 use std::ops::Range;
 
+mod needed;
 mod tools;
 
 pub(super) static RULE: Rule = Rule {
@@ -28,6 +29,8 @@ pub(super) static RULE: Rule = Rule {
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     for action in facts.actions.iter().filter(|action| action.kind() == "sqoop") {
         let all = words_of(facts, action);
+        let told = out.len();
+        let needed = needed::missing(&all);
         for word in all.iter().filter(|word| word.name == TABLES && is_of_one_table(&all)) {
             let message = format!("Sqoop has no option `{TABLES}` for one table, and refuses it");
             out.push(near(word.span, message, TABLE));
@@ -103,11 +106,32 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 .filter(|known| known.len().abs_diff(long.len()) <= 2)
                 .filter_map(|known| Some((within(&long, known, most)?, known)))
                 .min();
-            let Some((_, known)) = alike else { continue };
+            let Some(known) = alike.map(|(_, known)| known).or_else(|| abridged(&long)) else {
+                continue;
+            };
             let message = format!("Sqoop has no option `{name}`, and refuses it");
             out.push(near(span, message, known));
         }
+        // What is wrong in the command explains what it lacks.
+        if out.len() == told {
+            out.extend(needed);
+        }
     }
+}
+
+/// Returns the only option that has a longer word in the middle or at the end of this one.
+fn abridged(name: &str) -> Option<&'static str> {
+    let mut longer = tools::options().filter(|known| {
+        let same = name.bytes().zip(known.bytes()).take_while(|(one, other)| one == other).count();
+        let rest = name.len() - same;
+        let is_word = same >= name.len().min(8) || name[..same].ends_with('-');
+        name.len() < known.len()
+            && same > 5
+            && rest > 2
+            && is_word
+            && known.as_bytes().ends_with(&name.as_bytes()[same..])
+    });
+    longer.next().filter(|_| longer.next().is_none())
 }
 
 /// Returns a finding about a word that almost is the one that is meant.
@@ -117,6 +141,11 @@ fn near(span: Span, message: String, meant: &'static str) -> Diagnostic {
         span,
         meant,
     ))
+}
+
+/// Whether some tool has this option with a value.
+pub(super) fn takes_value(name: &str) -> bool {
+    tools::is_valued(name)
 }
 
 /// Whether the first word of a command is an option. One may name a file with all words, among them the tool.
@@ -292,6 +321,8 @@ struct Word {
     span: Span,
     /// Whether an expression, or a build, supplies a part of it.
     is_open: bool,
+    /// The variable that it is, if it is one.
+    variable: Option<String>,
     /// Whether it has a value after an equals sign.
     has_own: bool,
     /// Whether the word is the value of a property.
@@ -334,6 +365,10 @@ fn words_of(facts: &Facts<'_>, action: &Action<'_>) -> Vec<Word> {
             span: text.source(range.start..range.start + name.len()),
             // A dash from a word processor has a finding of its own.
             is_open: is_unknown(raw) || !raw.is_ascii(),
+            variable: raw
+                .strip_prefix("${")
+                .and_then(|name| name.strip_suffix('}'))
+                .map(str::to_owned),
             has_own: whole.len() > name.len(),
             is_property: false,
             is_argument: action.text("command").is_none(),
@@ -366,6 +401,7 @@ fn words_of(facts: &Facts<'_>, action: &Action<'_>) -> Vec<Word> {
                         name: value,
                         span,
                         is_open: false,
+                        variable: None,
                         has_own: false,
                         is_property: true,
                         is_argument: true,

@@ -1,7 +1,7 @@
 //! Scripts and options files that no `file` element ships.
 
 use super::misspelt_spark_option;
-use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety, nearest, within};
+use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety, is_mistyped, nearest, within};
 use crate::files::{Presence, folder_of, name_of};
 use crate::lint::facts::{Said, is_open, links, sibling};
 use crate::lint::{Action, Facts, Rule};
@@ -243,6 +243,14 @@ fn options_file(facts: &Facts<'_>, action: &Action<'_>, out: &mut Vec<Diagnostic
         let lib = facts.beside(&format!("lib/{}", file.text));
         let in_lib = lib.is_some_and(|path| facts.files.presence(&path) == Presence::Present);
         if !plain || in_lib || links.iter().any(may_be) || action.each("archive").next().is_some() {
+            continue;
+        }
+        // Another rule reports a misspelled link of this file.
+        let is_linked_nearly = |shipped: Decoded<'_>| {
+            let (path, link) = shipped.text.split_once('#').unwrap_or_default();
+            name_of(path.trim()) == file.text && is_mistyped(link.trim(), &file.text)
+        };
+        if action.texts(&["file"]).any(is_linked_nearly) {
             continue;
         }
         let message =
