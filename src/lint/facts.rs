@@ -209,7 +209,8 @@ pub struct Facts<'a> {
 }
 
 /// Names of elements that rules look for anywhere in a definition. They are all collected in one pass.
-const LOOKED_FOR: [&str; 27] = [
+const LOOKED_FOR: [&str; 28] = [
+    "alert-events",
     "app-path",
     "archive",
     "arg",

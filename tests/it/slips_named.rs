@@ -152,6 +152,30 @@ fn sqoop_is_given_what_it_needs() {
     }
 }
 
+/// The events of a workflow's SLA.
+#[test]
+fn events_of_an_sla_are_known_ones() {
+    let flow = |events: &str| {
+        let flow = flow("hdfs://nn/out").replace(
+            "<end name='end'/>",
+            &format!(
+                "<end name='end'/>\n<sla:info xmlns:sla='uri:oozie:sla:0.2'><sla:nominal-time>${{time}}</sla:nominal-time>
+<sla:should-end>30</sla:should-end>\n<sla:alert-events>{events}</sla:alert-events>
+<sla:alert-contact>ops@example.com</sla:alert-contact></sla:info>"
+            ),
+        );
+        let told = told(&[("workflow.xml", &flow)]);
+        told.lines().filter(|line| line.contains("end_miss")).map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert!(flow("START_MISS, end_met").is_empty() && flow("${events}").is_empty());
+    assert_eq!(
+        flow("start_miss,duration_mis"),
+        [
+            "workflow.xml:6:30: warning: `duration_mis` is treated as `end_miss` [malformed-property-value]"
+        ]
+    );
+}
+
 /// A script in another folder, from which it is deployed, that the properties name.
 #[test]
 fn a_script_of_another_folder_is_found_by_its_name_alone() {

@@ -1,7 +1,6 @@
 //! Property values of the wrong form.
 
-use crate::diag::within;
-use crate::diag::{Diagnostic, Group, Kind, Level};
+use crate::diag::{Diagnostic, Group, Kind, Level, nearest, within};
 use crate::lint::facts::{Said, USED_HERE};
 use crate::lint::{Facts, Rule};
 use crate::source::Span;
@@ -126,6 +125,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             out.push(said.place(facts, finding, USED_HERE));
         }
     }
+    alert_events(facts, out);
     for (source, entries) in facts.value_files() {
         for entry in entries {
             let value = entry.value.trim();
@@ -133,6 +133,37 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 let found = finding(entry.value_span, &entry.name, why);
                 out.push(found.in_file(source.path.clone()));
             }
+        }
+    }
+}
+
+/// The events of an SLA, of which the server takes any other for `END_MISS`.
+const EVENTS: [&str; 6] =
+    ["duration_met", "duration_miss", "end_met", "end_miss", "start_met", "start_miss"];
+
+/// Reports events that no SLA of a workflow has. A coordinator's SLA has a rule of its own.
+fn alert_events(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
+    if facts.workflow().is_none() {
+        return;
+    }
+    for element in facts.named(&["alert-events"]) {
+        let text = element.text().trimmed();
+        let mut at = 0;
+        for event in text.text.split(',') {
+            let name = event.trim();
+            let start = at + event.len() - event.trim_start().len();
+            at += event.len() + 1;
+            let lower = name.to_ascii_lowercase();
+            if name.contains('$') || EVENTS.contains(&lower.as_str()) {
+                continue;
+            }
+            let message = format!("`{name}` is treated as `end_miss`");
+            let span = text.source(start..start + name.len());
+            let found = Diagnostic::new(&RULE.kind, span, message);
+            out.push(match nearest(&lower, EVENTS) {
+                Some(near) => found.did_you_mean(near),
+                None => found.help("the events are start_miss, end_miss and duration_miss"),
+            });
         }
     }
 }
