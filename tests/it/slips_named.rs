@@ -207,3 +207,32 @@ fn a_script_of_another_folder_is_found_by_its_name_alone() {
     }
     assert_eq!(tell("totals.sql"), "");
 }
+
+/// A shell script says how many arguments it wants.
+#[test]
+fn a_shell_script_is_passed_what_it_reads() {
+    let flow = |rest: &str| {
+        one_action(&format!(
+            "<shell xmlns='uri:oozie:shell-action:0.3'><job-tracker>rm:8032</job-tracker><name-node>hdfs://nn</name-node>
+<exec>load.sh</exec>\n{rest}<file>load.sh</file></shell>"
+        ))
+    };
+    let tell = |script: &str, rest: &str| {
+        told(&[("pom.xml", "<project/>"), ("workflow.xml", &flow(rest)), ("load.sh", script)])
+    };
+    let two = "<argument>orders</argument>\n<argument>${day}</argument>\n";
+    let one = "<argument>orders</argument>\n";
+    let usage = "#!/bin/sh\nif [ $# -ne 2 ]; then\n  echo usage: load.sh TABLE DAY\n  exit 1\nfi\n";
+    assert_eq!(tell(usage, two), "");
+    assert_eq!(
+        tell(usage, one),
+        "workflow.xml:3:7: warning: `load.sh` wants 2 arguments, but is passed 1 [script-parameter-missing]\n"
+    );
+    let reads = "#!/bin/sh\ntable=$1\nday=$2\necho \"$table $day\"\n";
+    assert_eq!(tell(reads, two), "");
+    assert_eq!(
+        tell(reads, one),
+        "workflow.xml:3:7: warning: `load.sh` reads 2 arguments, but is passed 1 [script-parameter-missing]\n"
+    );
+    assert_eq!(tell("#!/bin/sh\ntable=$1\nday=${2:-today}\necho $table $day\n", one), "");
+}

@@ -8,6 +8,7 @@ use crate::source::{Source, Span};
 use crate::syntax::xml::Decoded;
 use std::collections::HashSet;
 
+mod arguments;
 mod environment;
 
 pub(super) static RULE: Rule = Rule {
@@ -28,6 +29,7 @@ pub(super) static RULE: Rule = Rule {
 const MOST_PARAMS: usize = 300;
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
+    arguments::check(facts, out);
     let before = out.len();
     odd_params(facts, out);
     let odd: HashSet<Span> = out[before..].iter().map(|finding| finding.span).collect();
