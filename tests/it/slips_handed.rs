@@ -245,3 +245,52 @@ fn functions_are_compared_with_what_a_coordinator_passes() {
     );
     assert_eq!(found.lines().count(), 1, "{found}");
 }
+
+/// A bundle passes a name that its coordinator does not read, whatever else is open.
+#[test]
+fn a_name_that_a_bundle_misspells_is_told_of_there() {
+    let bundle = "<bundle-app name='b' xmlns='uri:oozie:bundle:0.2'>
+<coordinator name='c'><app-path>${nameNode}/apps/daily</app-path><configuration>
+<property><name>startTime</name><value>${begin}</value></property>
+<property><name>endTime</name><value>2027-01-01T00:00Z</value></property>
+</configuration></coordinator></bundle-app>";
+    let given = "nameNode=hdfs://nn:8020\njobTracker=rm:8032\nappFolder=${nameNode}/apps/daily\nbegin=${LATER}\noozie.bundle.application.path=${nameNode}/apps/bundle\n";
+    let files = |bundle: &str| {
+        told(&[
+            ("bundle/job.properties", given),
+            ("bundle/bundle.xml", bundle),
+            ("daily/coordinator.xml", DAILY),
+            ("daily/workflow.xml", SHELL),
+            ("daily/say.sh", "echo $1\n"),
+        ])
+    };
+    let slip = "warning: the coordinator reads `endTime`, but is passed `endTiem`";
+    assert!(!files(bundle).contains("the coordinator reads"));
+    let found = files(&bundle.replace("endTime", "endTiem"));
+    assert!(found.contains(&format!("bundle/bundle.xml:4:17: {slip}")), "{found}");
+    assert_eq!(found.matches("endTime").count(), 1, "{found}");
+}
+
+/// A parameter with a default is passed on under its name.
+#[test]
+fn a_misspelt_parameter_is_told_of_where_it_is_declared() {
+    let parent = "<workflow-app name='p' xmlns='uri:oozie:workflow:0.5'><parameters><property>
+<name>inputFolder</name><value>/in</value></property></parameters><start to='sub'/><action name='sub'><sub-workflow>
+<app-path>${wf:appPath()}/child</app-path><propagate-configuration/></sub-workflow><ok to='end'/><error to='bad'/></action>
+<kill name='bad'><message>bad</message></kill><end name='end'/></workflow-app>";
+    let given =
+        "nameNode=hdfs://nn:8020\njobTracker=rm:8032\noozie.wf.application.path=${nameNode}/flow\n";
+    let files = |parent: &str| {
+        told(&[
+            ("flow/job.properties", given),
+            ("flow/workflow.xml", parent),
+            ("flow/child/workflow.xml", SHELL),
+            ("flow/child/say.sh", "echo $1\n"),
+        ])
+    };
+    assert_eq!(files(parent), "");
+    assert_eq!(
+        files(&parent.replace("inputFolder", "inputFodler")),
+        "flow/workflow.xml:2:7: warning: the sub-workflow reads `inputFolder`, but is passed `inputFodler` [subworkflow-parameters-missing]\n"
+    );
+}

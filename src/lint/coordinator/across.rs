@@ -298,6 +298,7 @@ pub fn bundle(
         // Properties that are not in the bundle may be in properties that are unknown.
         if !around.submission.values.is_empty() {
             parameters_missing(sibling, (member, path), around, &mut out);
+            unread_alike(sibling, member, around, &mut out);
         }
         if let (Some(kick_off), Some(definition)) = (&kept.kick_off, &sibling.definition)
             && let Ok(at) = definition.schedule.processing.parse(kick_off)
@@ -334,6 +335,39 @@ fn misnamed(member: &Member, wanted: &str, coordinator: &str, text: &str) -> Opt
             .did_you_mean(wanted)
             .note_in(coordinator, Span::default(), "the coordinator"),
     )
+}
+
+/// Reports properties of a bundle that the coordinator never reads, but nearly so, even if what the coordinator lacks is
+/// unknown because other values are.
+fn unread_alike(sibling: &Sibling, member: &Member, around: Around<'_>, out: &mut Vec<Diagnostic>) {
+    let Some(source) = around.files.text(&sibling.path) else { return };
+    let names = || member.configuration.iter().filter_map(|property| property.name.as_ref());
+    let is_set = |name: &str| {
+        names().any(|own| own.as_str().trim() == name) || around.submission.get(name).is_some()
+    };
+    let is_odd = |name: &&Scalar| {
+        let text = name.as_str().trim();
+        text.len() > 4 && !text.contains(['.', '$']) && !slips::has_name(&source.text, text)
+    };
+    if !names().any(|name| is_odd(&name)) {
+        return;
+    }
+    let read: BTreeSet<String> = reads::of_plain(&source.text, 0)
+        .into_iter()
+        .map(|read| read.name)
+        .filter(|name| !name.is_empty() && !is_set(name) && !sibling.missing.contains(name))
+        .collect();
+    let letters = |text: &str| text.chars().filter(|c| !c.is_ascii_digit()).collect::<String>();
+    for wanted in &read {
+        let is_slip = names().filter(is_odd).any(|name| {
+            let own = name.as_str().trim();
+            letters(own) != letters(wanted)
+                && (slips::differ_in_a_word(own, wanted) || slips::differ_in_signs(own, wanted))
+        });
+        if is_slip && let Some(found) = misnamed(member, wanted, &sibling.path, &source.text) {
+            out.push(found.likely());
+        }
+    }
 }
 
 /// Reports a path at which there is no coordinator.

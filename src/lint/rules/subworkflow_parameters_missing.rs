@@ -142,6 +142,36 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 is_slip(near, name, texts).then(|| (near, bound.name_span, file.clone()))
             };
             let written = handed_on().filter(|_| propagates && near.is_none());
+            // A parameter of this workflow that nothing reads sets it under a misspelled name.
+            let declared = || {
+                let list = facts.parameters().map(|(_, list)| list).unwrap_or_default();
+                let free = list.iter().filter(|parameter| {
+                    let own_name = &*parameter.name.text;
+                    !known.read.contains(own_name) && !own.contains(own_name)
+                });
+                let is_near =
+                    |other: &str| within(other, name, if name.len() < 8 { 1 } else { 2 }).is_some();
+                let mut near = free.filter(|parameter| is_near(&parameter.name.text));
+                near.next().filter(|_| near.next().is_none())
+            };
+            let declared = declared().filter(|_| propagates && near.is_none() && written.is_none());
+            if let Some(parameter) = declared.filter(|_| told.insert(name.to_owned())) {
+                let set = &parameter.name.text;
+                let message = format!("the sub-workflow reads `{name}`, but is passed `{set}`");
+                out.push(
+                    Diagnostic::new(&RULE.kind, parameter.name.span(), message)
+                        .naming([name])
+                        .likely()
+                        .did_you_mean(name)
+                        .note_in(child.path.clone(), span, *words)
+                        .fix(Fix::guess(
+                            format!("Rename to `{name}`"),
+                            parameter.name.span(),
+                            name,
+                        )),
+                );
+                continue;
+            }
             // The child reads it under a wrong name, which is reported there.
             let known = near.is_some_and(|near| known.read.contains(near));
             // The same applies to a similar name that is passed on.

@@ -756,8 +756,14 @@ fn judge<'f>(
         {
             Verdict::Given
         }
-        // If a coordinator or parent does not pass it, that is reported there.
+        // If a coordinator or parent does not pass it, that is reported there; another name that is read here as well is
+        // rarely the one that was meant.
         None if first.is_definition => Verdict::Given,
+        Some(near)
+            if first.is_definition && read.contains(near) && within(near, name, 2).is_none() =>
+        {
+            Verdict::Given
+        }
         near => Verdict::Missing { near: near.map(str::to_owned), lacking: **first, of },
     }
 }
