@@ -277,7 +277,7 @@ impl Gathering {
                 };
                 let all = root.descendants().filter(|element| element.name() == "sub-workflow");
                 all.filter_map(|element| {
-                    let propagates = element.child("propagate-configuration").is_some();
+                    let propagates = element.elements().any(|e| e.name().starts_with("propagat"));
                     let mut call = call(element, NAMES[0], propagates)?;
                     call.name_node = propagates && has(&["name-node"]);
                     call.resource_manager = propagates && has(&["job-tracker", "resource-manager"]);

@@ -202,7 +202,9 @@ pub(super) fn hadoop_property_meant(name: &str) -> Option<&'static str> {
         .filter(|known| known.digits == own && may_be_within(own_letters, known.letters, MOST))
         .filter_map(|known| Some((within(bare, known.name, MOST)?, known.name)))
         .min();
-    let Some(near) = near else { return without_last_word(bare).or_else(|| other_form(bare)) };
+    let Some(near) = near else {
+        return without_last_word(bare).or_else(|| other_form(bare)).or_else(|| other_prefix(bare));
+    };
     // A name with a different number of words is a different name, unless it differs in one letter only.
     let parts = |text: &'_ str| text.split(['.', '-']).count();
     (parts(near.1) == parts(bare) || near.0 == 1).then_some(near.1)
@@ -212,6 +214,19 @@ pub(super) fn hadoop_property_meant(name: &str) -> Option<&'static str> {
 fn without_last_word(bare: &str) -> Option<&'static str> {
     let at = HADOOP.binary_search(&&*format!("{bare}.name")).ok()?;
     Some(HADOOP[at])
+}
+
+/// Returns the property with the prefix of the other version of MapReduce: `mapreduce.mapper.class` for
+/// `mapred.mapper.class`.
+fn other_prefix(bare: &str) -> Option<&'static str> {
+    // Without one of these, a job runs differently or not at all.
+    let counts = [".class", ".dir", ".mb", ".opts", ".queuename"].iter().any(|e| bare.ends_with(e));
+    let other = match bare.strip_prefix("mapreduce.") {
+        _ if !counts => return None,
+        Some(rest) => format!("mapred.{rest}"),
+        None => format!("mapreduce.{}", bare.strip_prefix("mapred.")?),
+    };
+    Some(HADOOP[HADOOP.binary_search(&&*other).ok()?])
 }
 
 /// Maximum number of letters by which two forms of a word differ.

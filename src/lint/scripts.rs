@@ -80,10 +80,11 @@ impl<'a> Script<'a> {
     ) -> Option<Script<'a>> {
         // Program arguments may pass more values. A settings file passes none: a name without a prefix is a variable of
         // the script, and settings are read as `hiveconf`.
-        let is_whole = !action.texts(&["argument"]).any(|argument| may_give(&argument.text));
+        let (of_options, others) = parameters(action);
+        let is_whole = !others.iter().any(|argument| may_give(&argument.text));
         let mut given: Vec<(String, Span)> = Vec::new();
         let mut echoed = HashSet::new();
-        for text in action.texts(&["param"]) {
+        for text in action.texts(&["param"]).chain(of_options) {
             let (name, value) = text.text.split_once('=')?;
             if is_open(name) {
                 return None;
@@ -299,6 +300,21 @@ fn runs_others(text: &str) -> bool {
     words.any(|word| {
         ["source", "import", "run", "exec"].iter().any(|known| word.eq_ignore_ascii_case(known))
     })
+}
+
+/// Splits the arguments of Pig into the parameters that `-param` gives the script, without the options themselves, and
+/// all others. Those of other programs are not parameters.
+fn parameters<'a>(action: &Action<'a>) -> (Vec<Decoded<'a>>, Vec<Decoded<'a>>) {
+    let (mut given, mut others) = (Vec::new(), Vec::new());
+    let mut arguments = action.texts(&["argument"]).peekable();
+    while let Some(argument) = arguments.next() {
+        let is_option = action.kind() == "pig" && ["-param", "-p"].contains(&&*argument.text);
+        match arguments.next_if(|next| is_option && next.text.contains('=')) {
+            Some(parameter) => given.push(parameter),
+            None => others.push(argument),
+        }
+    }
+    (given, others)
 }
 
 /// Whether a program argument may pass a value to the script: it has such an option, or its value is unknown.

@@ -1,16 +1,16 @@
 //! Typical mistakes, one at a time in an application without findings: each is found, by one finding, at its location.
 //!
-//! `fixtures/mistakes/app` is the application. Each line of `fixtures/mistakes/list.jsonl` is a mistake: the file, a
-//! text whose first occurrence is replaced and its replacement, and the rule, file and line of the one finding. The
-//! current date is given, so that results do not depend on the clock.
+//! `app`, `daily` and `shop` in `fixtures/mistakes` are the applications. Each line of the list next to them is a
+//! mistake: the file, a text whose first occurrence is replaced and its replacement, and the rule, file and line of the
+//! one finding. The current date is given, so that results do not depend on the clock.
 
 use crate::cli::ankus;
 use rayon::prelude::*;
 use serde_json::Value;
 use std::path::Path;
 
-/// The minimum number of mistakes.
-const WANTED: usize = 640;
+/// The applications, with the minimum number of mistakes in each.
+const APPLICATIONS: [(&str, usize); 3] = [("app", 670), ("daily", 170), ("shop", 100)];
 
 fn copy(from: &Path, to: &Path) {
     std::fs::create_dir_all(to).expect("room for temporary files");
@@ -42,13 +42,19 @@ fn findings(folder: &Path) -> Vec<(String, String, u64)> {
 
 #[test]
 fn each_mistake_is_one_finding_at_its_place() {
+    for (name, wanted) in APPLICATIONS {
+        in_application(name, wanted);
+    }
+}
+
+fn in_application(name: &str, wanted: usize) {
     let root = crate::root().join("fixtures/mistakes");
-    let app = root.join("app");
+    let app = root.join(name);
     assert_eq!(findings(&app), [], "the application has no mistake");
-    let list = std::fs::read_to_string(root.join("list.jsonl")).expect("a list");
+    let list = std::fs::read_to_string(root.join(format!("{name}.jsonl"))).expect("a list");
     let mistakes: Vec<Value> =
         list.lines().map(|line| serde_json::from_str(line).expect("a mistake is JSON")).collect();
-    assert!(mistakes.len() >= WANTED, "{} mistakes", mistakes.len());
+    assert!(mistakes.len() >= wanted, "{} mistakes", mistakes.len());
     let wrong: Vec<String> = mistakes
         .par_iter()
         .filter_map(|mistake| {
@@ -67,6 +73,6 @@ fn each_mistake_is_one_finding_at_its_place() {
             (found != [wanted]).then(|| format!("{mistake}: {found:?}"))
         })
         .collect();
-    println!("{} of {} mistakes found", mistakes.len() - wrong.len(), mistakes.len());
+    println!("{name}: {} of {} mistakes found", mistakes.len() - wrong.len(), mistakes.len());
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

@@ -45,6 +45,7 @@ pub(in crate::check) fn of_forks(
     found: &mut Vec<Diagnostic>,
 ) {
     let Flow { workflow, names, .. } = flow;
+    past_a_fork(workflow, is_on, found);
     let place = |finding: &Diagnostic| {
         FORKS.iter().position(|name| is(finding, name)).filter(|_| is_on(finding))
     };
@@ -94,6 +95,42 @@ pub(in crate::check) fn of_forks(
             Some(_) if is(finding, "fork-join-unbalanced") => !explained || kept.is_empty(),
             Some(_) => of[at].is_none() || kept.contains(&at),
         }
+    });
+}
+
+/// If one transition leads past a fork to one of its paths, so that nothing reaches the fork, keeps one finding, at that
+/// transition.
+fn past_a_fork(workflow: &Workflow, is_on: IsOn<'_>, found: &mut Vec<Diagnostic>) {
+    let is_lost = |finding: &Diagnostic| is(finding, "unreachable-node") && is_on(finding);
+    let Some(unbalanced) =
+        found.iter().position(|finding| is(finding, "fork-join-unbalanced") && is_on(finding))
+    else {
+        return;
+    };
+    let lost: HashSet<String> =
+        found.iter().filter(|f| is_lost(f)).filter_map(|f| f.names.first().cloned()).collect();
+    let mut forks = workflow
+        .nodes()
+        .filter(|(_, node)| node.shape == Shape::Fork && lost.contains(&*node.name.text));
+    let (Some((fork, node)), None) = (forks.next(), forks.next()) else { return };
+    let paths: HashSet<&str> = workflow.exits(fork).iter().map(|exit| &*exit.target.text).collect();
+    let mut past = workflow.transitions().filter(|transition| {
+        paths.contains(&*transition.target.text)
+            && transition.from != fork
+            && !lost.contains(&*workflow.node(transition.from).name.text)
+    });
+    let (Some(past), None) = (past.next(), past.next()) else { return };
+    let (name, at) = (node.name.text.to_string(), node.name.span);
+    let finding = &mut found[unbalanced];
+    finding.span = past.target.span;
+    finding.message = format!("this leads past the fork `{name}`, so {}", finding.message);
+    finding.notes.insert(
+        0,
+        crate::diag::Note { file: None, span: at, message: "nothing leads to the fork".to_owned() },
+    );
+    found.retain(|finding| {
+        let of_fork = is_lost(finding) && finding.names.first() == Some(&name);
+        !(of_fork || is(finding, "join-without-fork") || is(finding, "join-outside-fork"))
     });
 }
 

@@ -749,7 +749,8 @@ fn suspects(pattern: &str) -> Vec<(&'static str, &'static str)> {
     if pattern.contains("DD") && !pattern.contains("dd") {
         found.push(("DD", "`DD` is the day of the year; the day of the month is `dd`"));
     }
-    if pattern.contains("mm") && !pattern.contains("MM") && !pattern.contains('H') {
+    let is_minute = pattern.contains('H') && !pattern.contains("yyyymm");
+    if pattern.contains("mm") && !pattern.contains("MM") && !is_minute {
         found.push(("mm", "`mm` is the minute; the month is `MM`"));
     }
     if pattern.contains("hh") && !pattern.contains('a') {

@@ -180,8 +180,10 @@ pub(super) fn comma_before_port(host: &str) -> bool {
 pub(super) fn joined_port(host: &str, ports: &[&str]) -> bool {
     let last = host.rsplit('.').next().unwrap_or_default();
     let name = ports.iter().find_map(|port| last.strip_suffix(port)).unwrap_or_default();
-    let is_name = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphabetic());
-    is_name && (last.len() < host.len() || name == "localhost")
+    let is_name = !name.is_empty()
+        && name.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'-')
+        && !name.ends_with('-');
+    is_name && (last.len() < host.len() || name == "localhost" || name.contains('-'))
 }
 
 /// Returns why no client can connect to an address. A bare name may be the logical name of a cluster with several

@@ -100,7 +100,8 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let own = facts.reads.iter().filter(|read| read.how == How::Variable);
     let own: HashSet<&str> = own.map(|read| read.name.as_str()).collect();
     for action in facts.actions.iter().filter(|action| action.kind() == "sub-workflow") {
-        let propagates = action.each("propagate-configuration").next().is_some();
+        // It may be misspelled, which is reported as such.
+        let propagates = action.body.elements().any(|child| child.name().starts_with("propagat"));
         let all = starts(facts);
         // The passed properties are known only if all callers of this workflow are.
         if propagates && (all.is_empty() || !all.iter().all(|start| start.is_whole)) {
