@@ -314,6 +314,15 @@ pub(crate) fn begin_alike(name: &str, other: &str) -> bool {
 /// Whether two names of several words are the same but for one word, which one of them lacks or abbreviates: `src` for
 /// `source`.
 pub(crate) fn is_other_form(name: &str, other: &str) -> bool {
+    // A fast path: three equal words, with the characters between them, have at least this many.
+    const FEWEST: usize = 6;
+    let alike = |(one, other): &(&u8, &u8)| one.eq_ignore_ascii_case(other);
+    let (bytes, others) = (name.as_bytes(), other.as_bytes());
+    let same = bytes.iter().zip(others).take_while(alike).count();
+    let after = bytes.iter().rev().zip(others.iter().rev()).take_while(alike).count();
+    if same + after < FEWEST {
+        return false;
+    }
     let (own, others) = (words(name), words(other));
     let same = own.iter().zip(&others).take_while(|(one, other)| one == other).count();
     let (own, others) = (&own[same..], &others[same..]);

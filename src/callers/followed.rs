@@ -1,5 +1,6 @@
 //! Resolves a path to a definition of the tree, by the end of the path.
 
+use super::misnamed::Names;
 use super::{
     Call, KEYS, Kind, Lost, NAMES, Starter, below, beside_application, common, is_slip_of_folder,
     parts_of, resolved, roots, top,
@@ -8,6 +9,7 @@ use crate::diag::{Patience, within};
 use crate::files::{folder_of, join, name_of};
 use foldhash::fast::RandomState;
 use foldhash::{HashMap, HashMapExt, HashSet};
+use std::cell::OnceCell;
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{BuildHasher, Hash, Hasher};
@@ -35,6 +37,8 @@ pub(super) struct Followed<'d> {
     /// The top folders that contain definitions.
     tops: HashSet<&'d str>,
     pub(super) patience: Patience,
+    /// The names of definitions, if a path with a typo was looked for.
+    pub(super) names: OnceCell<Names<'d>>,
     hasher: RandomState,
 }
 
@@ -56,6 +60,7 @@ impl<'d> Followed<'d> {
             common,
             tops: definitions.iter().filter_map(|path| top(path, common)).collect(),
             patience: Patience::default(),
+            names: OnceCell::new(),
             hasher: RandomState::default(),
         };
         followed.in_order.sort_by(|one, other| by_parts(one, other));

@@ -25,6 +25,27 @@ pub(super) fn names_called(starters: &[Starter]) -> BTreeSet<&str> {
         .collect()
 }
 
+/// The names that a path may misspell, each with the definition that it stands for.
+pub(super) struct Names<'d> {
+    /// Of files with other names than the usual ones.
+    files: Vec<(&'d str, &'d str)>,
+    /// Of folders that contain a file with a usual name, by length.
+    folders: BTreeMap<usize, Vec<(&'d str, &'d str)>>,
+}
+
+impl<'d> Names<'d> {
+    fn of(definitions: &[&'d str]) -> Names<'d> {
+        let (usual, others): (Vec<&str>, Vec<&str>) =
+            definitions.iter().partition(|path| NAMES.contains(&name_of(path)));
+        let mut folders: BTreeMap<usize, Vec<(&str, &str)>> = BTreeMap::new();
+        for path in usual {
+            let name = name_of(folder_of(path));
+            folders.entry(name.len()).or_default().push((name, path));
+        }
+        Names { files: others.into_iter().map(|path| (name_of(path), path)).collect(), folders }
+    }
+}
+
 impl<'d> Followed<'d> {
     /// The definition that is meant by a path whose last part, a file or a folder, the tree does not have: the only one
     /// there whose name is nearly the same and that nothing else names. `is_a` returns the file name of such a
@@ -53,30 +74,34 @@ impl<'d> Followed<'d> {
             return None;
         }
         let home = top(&starter.path, self.common);
-        let all = self.definitions().iter().copied();
         // Another top folder may be another repository, unless the path names it.
         let is_above = |path: &str| {
             let folder = if is_file { folder_of(path) } else { folder_of(folder_of(path)) };
             name_of(folder) == above && !above.is_empty()
         };
-        let of_kind = all.filter(|path| {
-            *path != starter.path
+        let is_meant = |path: &str| {
+            path != starter.path
                 && is_a(path) == call.name
+                && (is_file || name_of(path) == call.name)
                 && (self.is_one || top(path, self.common) == home || is_above(path))
-        });
-        let name = |path: &'d str| match is_file {
-            true => Some(name_of(path)),
-            false => (name_of(path) == call.name).then(|| name_of(folder_of(path))),
         };
         if !self.patience.allows(self.definitions().len()) {
             return None;
         }
-        let mut near = of_kind.filter(|path| {
-            name(path)
-                .is_some_and(|known| !NAMES.contains(&known) && is_near(written, known, is_file))
+        let names = self.names.get_or_init(|| Names::of(self.definitions()));
+        let lengths = written.len() - 1..=written.len() + 1;
+        let (files, folders) = match is_file {
+            true => (&names.files[..], None),
+            false => (&[][..], Some(names.folders.range(lengths).flat_map(|(_, names)| names))),
+        };
+        let all = files.iter().chain(folders.into_iter().flatten());
+        // Names are compared first: nearly all differ. For files, that takes longer than to look up their kinds.
+        let mut near = all.filter(|(known, path)| {
+            (!is_file || is_a(path) == call.name)
+                && is_near(written, known, is_file)
+                && is_meant(path)
         });
-        let (meant, None) = (near.next()?, near.next()) else { return None };
-        let known = name(meant)?;
+        let (&(known, meant), None) = (near.next()?, near.next()) else { return None };
         let mut parts = self.definitions().iter().flat_map(|path| path.split('/'));
         if parts.any(|part| part == written) {
             return None;

@@ -56,7 +56,10 @@ fn is_template(tree: &Tree, found: &[Diagnostic]) -> bool {
         let word = text.get(finding.span.range()).unwrap_or_default().trim();
         let marked = |mark: char| {
             let inner = word.strip_prefix(mark).and_then(|rest| rest.strip_suffix(mark));
-            inner.is_some_and(|inner| !inner.is_empty() && !inner.contains(char::is_whitespace))
+            // A line of such characters marks a conflict.
+            inner.is_some_and(|inner| {
+                inner.contains(char::is_alphanumeric) && !inner.contains(char::is_whitespace)
+            })
         };
         finding.kind.name == "unexpected-text"
             && (['=', '@', '#', '%', '$', '_'].into_iter().any(marked)

@@ -286,9 +286,30 @@ impl Report {
             self.findings.retain(|finding| !is_outer(finding) || !is_told(finding));
             self.without_includes();
         }
+        self.without_other_dates();
         // Findings that were moved to the same place may be equal now.
         sort(&mut self.findings);
         self.findings.dedup_by(|a, b| key(a) == key(b));
+    }
+
+    /// A property may be read as dates of several kinds, by several definitions: one finding says that it is no date.
+    fn without_other_dates(&mut self) {
+        const DATES: [&str; 3] =
+            ["date-format", "kick-off-time-format", "instance-not-an-instance-function"];
+        let rank = |f: &Finding| DATES.iter().position(|name| *name == f.diagnostic.kind.name);
+        let place = |f: &Finding| (f.path.clone(), f.diagnostic.span);
+        let mut best: HashMap<(String, Span), usize> = HashMap::new();
+        let of_properties = |f: &&Finding| is_properties(f);
+        for finding in self.findings.iter().filter(of_properties) {
+            if let Some(rank) = rank(finding) {
+                let known = best.entry(place(finding)).or_insert(rank);
+                *known = rank.min(*known);
+            }
+        }
+        self.findings.retain(|finding| match rank(finding).zip(best.get(&place(finding))) {
+            Some((rank, best)) => rank == *best,
+            None => true,
+        });
     }
 
     /// An included file that cannot be read is reported at its fault, and not at each `include`.

@@ -34,6 +34,8 @@ pub enum Fault {
     Stray,
     /// Markup: a `<` begins no tag.
     BareLess,
+    /// Markup: the marks of a merge that was not finished.
+    Conflict,
     /// Markup: an `&` begins no reference.
     Ampersand,
     /// Markup: a prefix is not declared.
@@ -88,6 +90,10 @@ impl Fault {
 
     /// Whether the broken markup may shift elements from where they were meant to be.
     pub(crate) fn shifts_elements(self) -> bool {
-        self.is_open() || matches!(self, Fault::OpenTag | Fault::ClosesNothing | Fault::BehindRoot)
+        self.is_open()
+            || matches!(
+                self,
+                Fault::OpenTag | Fault::ClosesNothing | Fault::BehindRoot | Fault::Conflict
+            )
     }
 }

@@ -219,13 +219,14 @@ fn without_last_word(bare: &str) -> Option<&'static str> {
 /// Returns the property with the prefix of the other version of MapReduce: `mapreduce.mapper.class` for
 /// `mapred.mapper.class`.
 fn other_prefix(bare: &str) -> Option<&'static str> {
-    // Without one of these, a job runs differently or not at all.
-    let counts = [".class", ".dir", ".mb", ".opts", ".queuename"].iter().any(|e| bare.ends_with(e));
     let other = match bare.strip_prefix("mapreduce.") {
-        _ if !counts => return None,
         Some(rest) => format!("mapred.{rest}"),
         None => format!("mapreduce.{}", bare.strip_prefix("mapred.")?),
     };
+    // Without one of these, a job runs differently or not at all.
+    if ![".class", ".dir", ".mb", ".opts", ".queuename"].iter().any(|end| bare.ends_with(end)) {
+        return None;
+    }
     Some(HADOOP[HADOOP.binary_search(&&*other).ok()?])
 }
 

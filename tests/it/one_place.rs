@@ -254,3 +254,67 @@ fn a_script_beside_the_folder_of_a_workflow_is_read() {
         assert_eq!(told(&files), words, "{script}");
     }
 }
+
+/// A merge that was not finished is one fault, and not a template.
+#[test]
+fn an_unfinished_merge_is_one_fault() {
+    let flow = format!(
+        "<workflow-app name='w' xmlns='uri:oozie:workflow:0.5'><start to='a'/>
+  <action name='a'><fs><mkdir path='${{nameNode}}/a'/></fs>
+<<<<<<< HEAD
+  <ok to='end'/>
+=======
+  <ok to='done'/>
+>>>>>>> other
+  <error to='bad'/></action>{END}"
+    );
+    assert_eq!(
+        told(&[("workflow.xml", &flow)]),
+        "workflow.xml:3:1: error: a merge conflict begins here that was not resolved [xml-not-well-formed]\n"
+    );
+}
+
+/// A frequency from the configuration of the job is unknown, and a date that several definitions read has one finding.
+#[test]
+fn what_a_job_sets_is_not_known_before_it_does() {
+    let daily = |frequency: &str, start: &str| {
+        format!(
+            "<coordinator-app name='c' frequency='{frequency}' start='{start}' end='2099-01-01T00:00Z' timezone='UTC'
+  xmlns='uri:oozie:coordinator:0.4'><action><workflow><app-path>${{appPath}}</app-path></workflow></action></coordinator-app>"
+        )
+    };
+    let open = daily("${coord:conf(\"minutes\")}", "2026-01-01T00:00Z");
+    assert_eq!(told(&[("coordinator.xml", &open)]), "");
+    let bundle = "<bundle-app name='b' xmlns='uri:oozie:bundle:0.2'><controls><kick-off-time>${begin}</kick-off-time></controls>
+  <coordinator name='c'><app-path>${appPath}/coordinator.xml</app-path></coordinator></bundle-app>";
+    let given = "appPath=hdfs://nn/apps/b\nbegin=2026-01-01 00:00Z\noozie.bundle.application.path=${appPath}/bundle.xml\n";
+    let found = told(&[
+        ("bundle.xml", bundle),
+        ("coordinator.xml", &daily("${coord:days(1)}", "${begin}")),
+        ("job.properties", given),
+    ]);
+    let dates: Vec<&str> = found.lines().filter(|line| line.contains("`begin`")).collect();
+    assert!(matches!(dates[..], [one] if one.contains("job.properties:2:7: error")), "{found}");
+}
+
+/// A parameter whose default is the parameter itself has none.
+#[test]
+fn a_default_that_is_the_parameter_itself_is_none() {
+    let flow = |default: &str| {
+        format!(
+            "<workflow-app name='w' xmlns='uri:oozie:workflow:0.5'>
+  <parameters><property><name>folder</name><value>{default}</value></property></parameters><start to='a'/>
+  <action name='a'><fs><mkdir path='${{nameNode}}/${{folder}}'/></fs><ok to='end'/><error to='bad'/></action>{END}"
+        )
+    };
+    let tell = |default: &str, name: &str| {
+        let given = format!(
+            "nameNode=hdfs://nn:8020\n{name}=in\noozie.wf.application.path=${{nameNode}}/apps/x\n"
+        );
+        told(&[("x/workflow.xml", &flow(default)), ("x/job.properties", &given)])
+    };
+    assert_eq!(tell("${folder}", "folder"), "");
+    assert_eq!(tell("in", "unread"), "");
+    let found = tell("${folder}", "foldre");
+    assert!(found.contains("`foldre`") && found.lines().count() == 1, "{found}");
+}

@@ -154,7 +154,9 @@ fn at_value(
         }
     };
     // The values of missing properties are unknown.
-    let is_open = value.contains("${") && place.is_some_and(|place| place.known().is_none());
+    let is_expression = place.is_some_and(|place| place.known().is_none());
+    let is_conf = place.is_some_and(|place| value.is_empty() && place.as_str().contains("conf("));
+    let is_open = value.contains("${") && is_expression || is_conf;
     let found = match refused.code == Some("E1003") && is_open {
         true => found.depends_on("the values of the properties in it"),
         false => found,

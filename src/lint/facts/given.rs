@@ -227,7 +227,13 @@ fn is_of_site(facts: &Facts<'_>, name: &str) -> bool {
 
 fn declared(facts: &Facts<'_>) -> HashSet<String> {
     let list = facts.parameters().map(|(_, list)| list).unwrap_or_default();
-    list.iter().map(|parameter| parameter.name.text.to_string()).collect()
+    // A default that is the property itself is none.
+    let refers_to_itself = |parameter: &crate::lint::Property<'_>| {
+        let value = parameter.value.as_ref().map(|value| value.text.trim());
+        value.and_then(|v| v.strip_prefix("${")?.strip_suffix('}')) == Some(&*parameter.name.text)
+    };
+    let list = list.iter().filter(|parameter| !refers_to_itself(parameter));
+    list.map(|parameter| parameter.name.text.to_string()).collect()
 }
 
 /// Whether the properties that were found belong to the submission of this very definition: they name its path.

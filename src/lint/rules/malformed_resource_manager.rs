@@ -207,6 +207,8 @@ fn problem(value: &str) -> Option<&'static str> {
     let is_url = host_of_url(value).is_some();
     let value = match host_of_url(value) {
         Some(host) => host,
+        // With MapR, the address may be found through the file system.
+        None if value.starts_with("maprfs:") => return None,
         None if value.contains("://") => {
             return Some("it has a scheme, which belongs to a name node");
         }

@@ -210,11 +210,19 @@ fn is_harmless(text: &str) -> bool {
         && without_colon(text).is_none()
 }
 
+/// Length of the longest of `MEANT`.
+const LONGEST_SCHEME: usize = 10;
+
 /// Returns the scheme at the beginning of a text and the slashes after it, if no colon is between them.
 pub(super) fn without_colon(text: &str) -> Option<(std::ops::Range<usize>, &str)> {
     let start = text.len() - text.trim_start().len();
-    let at = memchr::memmem::find(text.as_bytes(), b"//")?;
+    let rest = &text.as_bytes()[start..];
+    let length = rest.iter().take(LONGEST_SCHEME + 1).position(|byte| *byte == b'/')?;
+    let at = start + length;
     let scheme = text.get(start..at).filter(|scheme| MEANT.contains(scheme))?;
+    if !text[at..].starts_with("//") {
+        return None;
+    }
     // What goes on with blanks is no URI.
     (!text[at..].trim_end().contains([' ', '\n'])).then_some((start..at + 2, scheme))
 }
@@ -306,7 +314,8 @@ fn of_database_slash(span: Span, written: &str) -> Diagnostic {
 
 /// Returns the beginning of a JDBC URL without a colon between `jdbc` and the database.
 fn jdbc_without_colon(text: &str) -> Option<(std::ops::Range<usize>, &'static str)> {
-    let start = memchr::memmem::find(text.as_bytes(), b"jdbc")?;
+    let first = memchr::memchr(b'j', text.as_bytes())?;
+    let start = first + text[first..].find("jdbc")?;
     let behind = &text[start + 4..];
     let rest = behind.trim_start_matches([' ', '.', ';', ',', '/', '-', '_']);
     let gap = behind.len() - rest.len();

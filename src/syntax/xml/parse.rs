@@ -260,7 +260,7 @@ impl<'a> Parser<'a> {
             // Probably only the first line was meant to be inside; the rest is worth parsing.
             return (line_end < self.text.len()).then_some(line_end);
         }
-        if let Some(behind) = self.slipped_comment(start) {
+        if let Some(behind) = self.slipped_comment(start).or_else(|| self.conflict(start)) {
             return (behind < self.text.len()).then_some(behind);
         }
         if rest.starts_with("<?") || rest.starts_with("<!") {
@@ -323,6 +323,9 @@ impl<'a> Parser<'a> {
             });
         if !named {
             if let Some(behind) = self.slipped_comment(start) {
+                return Some(behind).filter(|at| *at < self.text.len());
+            }
+            if let Some(behind) = self.conflict(start) {
                 return Some(behind).filter(|at| *at < self.text.len());
             }
             if let Some(less) = self.apart(start, end) {

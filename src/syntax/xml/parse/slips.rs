@@ -3,6 +3,22 @@
 use super::*;
 
 impl Parser<'_> {
+    /// Reports the line at `start` if it marks the beginning of a merge conflict. Returns its end.
+    pub(super) fn conflict(&mut self, start: usize) -> Option<usize> {
+        let rest = &self.text[start..];
+        let is_first = self.text[..start].is_empty() || self.text[..start].ends_with('\n');
+        if !is_first || !rest.starts_with("<<<<<<<") || rest.starts_with("<<<<<<<<") {
+            return None;
+        }
+        let line = rest.lines().next().unwrap_or(rest).len();
+        let message = "a merge conflict begins here that was not resolved";
+        let place = Span::new(start, start + line);
+        let finding = Diagnostic::new(&NOT_WELL_FORMED, place, message).of(Fault::Conflict);
+        let help = "keep one of the two versions, and remove the lines that begin with `<<<<<<<`, `=======` and `>>>>>>>`";
+        self.report(finding.about("conflict").help(help));
+        Some(start + line)
+    }
+
     /// Whether the `<` at `start` begins a start tag whose name follows after whitespace or a second `<`. Returns the
     /// offset before the name.
     pub(super) fn apart(&self, start: usize, end: usize) -> Option<usize> {
