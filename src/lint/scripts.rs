@@ -391,14 +391,14 @@ fn block_comments(text: &str) -> Vec<std::ops::Range<usize>> {
     let mut blocks = Vec::new();
     let mut from = 0;
     while let Some(start) = text[from..].find("/*").map(|at| from + at) {
-        let is_start = text[..start].ends_with([' ', '\t', '\n', ';']) || start == 0;
-        let end = text[start + 2..].find("*/").map(|at| start + at + 4);
-        let Some(end) = end.filter(|_| is_start) else {
-            from = start + 2;
+        from = start + 2;
+        if start > 0 && !text[..start].ends_with([' ', '\t', '\n', ';']) {
             continue;
-        };
-        blocks.push(start..end);
-        from = end;
+        }
+        // If this one never ends, no later one does.
+        let Some(end) = text[from..].find("*/") else { break };
+        from += end + 2;
+        blocks.push(start..from);
     }
     blocks
 }
@@ -428,7 +428,10 @@ fn reads_of_pig(text: &str) -> Option<Vec<(&str, usize)>> {
             let name = &rest[..length];
             let escaped = line[..at].ends_with('\\');
             let is_field = name.bytes().next().is_none_or(|byte| byte.is_ascii_digit());
-            let is_comment = || blocks.iter().any(|block| block.contains(&(start + at)));
+            let is_comment = || {
+                let before = blocks.partition_point(|block| block.start <= start + at);
+                before > 0 && start + at < blocks[before - 1].end
+            };
             if escaped || is_field || own.contains(name) || is_comment() || !seen.insert(name) {
                 continue;
             }

@@ -34,9 +34,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     odd_params(facts, out);
     let odd: HashSet<Span> = out[before..].iter().map(|finding| finding.span).collect();
     let mut told: HashSet<(&str, &str)> = HashSet::new();
-    for action in facts.actions.iter().filter(|action| action.is(&["shell"])) {
-        environment::compare(facts, action, out);
-    }
+    environment::check(facts, out);
     for action in facts.actions.iter().filter(|action| action.is(&["hive", "hive2", "pig"])) {
         // It is unknown which of several scripts the action runs, but a misspelled name in one of them is still wrong.
         for script in Script::any_of(facts, action) {

@@ -1,6 +1,7 @@
 //! Compares the variables that a shell action sets with those that its script reads.
 
 use super::{RULE, in_script};
+use crate::budget;
 use crate::diag::{Diagnostic, Fix, within};
 use crate::lint::Facts;
 use crate::lint::facts::{Action, is_open};
@@ -11,17 +12,30 @@ use std::collections::{BTreeMap, HashSet};
 
 /// Maximum number of variables of one script that are compared.
 const MOST_READ: usize = 500;
+/// Maximum size of all scripts that are read for one definition, in bytes.
+const MOST_BYTES: usize = 4 * 1024 * 1024;
 
 /// Variables that the launcher's machine sets.
 const OF_MACHINES: [&str; 9] =
     ["HOME", "HOST", "HOSTNAME", "LANG", "LOGNAME", "PATH", "PWD", "SHELL", "USER"];
 
 /// Reports `env-var` elements whose name is nearly one that the script reads and nothing sets.
-pub(super) fn compare<'a>(facts: &Facts<'a>, action: &Action<'a>, out: &mut Vec<Diagnostic>) {
-    if action.texts(&["env-var"]).next().is_none() {
-        return;
+pub(super) fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
+    let mut left = MOST_BYTES;
+    for action in facts.actions.iter().filter(|action| action.is(&["shell"])) {
+        if action.texts(&["env-var"]).next().is_none() {
+            continue;
+        }
+        let Some(script) = shell_script(facts, action) else { continue };
+        if budget::spent_often() || script.text.len() > left {
+            return;
+        }
+        left -= script.text.len();
+        compare(facts, action, script, out);
     }
-    let Some(source) = shell_script(facts, action) else { return };
+}
+
+fn compare<'a>(facts: &Facts<'a>, action: &Action<'a>, source: &Source, out: &mut Vec<Diagnostic>) {
     let mut given: Vec<(String, Span)> = Vec::new();
     for text in action.texts(&["env-var"]) {
         let Some((name, _)) = text.text.split_once('=') else { continue };

@@ -2,6 +2,9 @@
 
 use super::*;
 
+/// Maximum number of characters between the `<` of an end tag and its name.
+const MOST_SIGNS: usize = 64;
+
 impl Parser<'_> {
     /// Reports the line at `start` if it marks the beginning of a merge conflict. Returns its end.
     pub(super) fn conflict(&mut self, start: usize) -> Option<usize> {
@@ -49,12 +52,15 @@ impl Parser<'_> {
     }
 
     /// Whether the `<` at `start` begins an end tag of the innermost open element, with other characters than a single
-    /// `/` before the name: `</ a>`, `< /a>`, `<//a>`, `<\\a>`. Returns the offset of the name.
+    /// `/` before the name: `</ a>`, `< /a>`, `<//a>`, `<\a>`. Returns the offset of the name.
     pub(super) fn end_apart(&self, start: usize, end: usize) -> Option<usize> {
         let rest = self.text.get(start + 1..end)?;
-        let after = rest.trim_start_matches(['/', '\\', ' ', '\t', '\r', '\n', '<']);
+        let is_sign = |c: &char| ['/', '\\', ' ', '\t', '\r', '\n', '<'].contains(c);
+        let count = rest.chars().take(MOST_SIGNS + 1).take_while(is_sign).count();
+        // All signs are of one byte.
+        let after = &rest[count..];
         let signs = &rest[..rest.len() - after.len()];
-        if !signs.contains(['/', '\\']) {
+        if !signs.contains(['/', '\\']) || signs.len() > MOST_SIGNS {
             return None;
         }
         let (open, _) = self.open.last()?;
@@ -103,8 +109,7 @@ impl Parser<'_> {
             && (begins_attribute(rest) && rest.contains(['"', '\'']) || rest.is_empty());
         // A text in a line of its own may look the same, but not between elements.
         let is_alone = |text: &str| text.contains(['\r', '\n']);
-        let has_element = self.tree.node(parent.node).is_element()
-            && self.children(parent.node).any(|child| self.tree.node(child).is_element());
+        let has_element = self.first_element(parent.node).is_some();
         let lines = is_alone(&self.text[start..at]) && is_alone(&self.text[close + 1..end]);
         if !is_tag || !has_element && !lines {
             return false;
